@@ -135,6 +135,25 @@ struct PlainQueueBarrierTests {
     }
   }
 
+  @Test("async work that waited for a category after its queue had started it: wouldDeadlock")
+  func asyncWaitsInAnotherThread() async throws {
+    let (queue, gate) = (makeQueue(limit: 1), Event())
+    let blocker = queue.run { _ = gate.wait() }
+    let task = AsyncBlockProducerTask<Int, any Error> { _ in try await queue.run { 2 }.value }
+    task.addCondition(Conditions.MutuallyExclusive(Self.self))
+    queue.addOperation(task)
+    // The task has no slot, so another one takes the category after a while.
+    let holder = Manual<Int>()
+    holder.addCondition(Conditions.MutuallyExclusive(Self.self))
+    TaskQueue().addTask(holder)
+    await holder.started.opened()
+    gate.signal()
+    try await blocker.value
+    #expect(await eventually { task.explain().steps.first?.waitsFor.isEmpty == false })
+    holder.finish(with: .success(1))
+    #expect(isDeadlock(await task.completion))
+  }
+
   @Test("a task in a suspended plain queue names the queue, as a closure does")
   func explained() throws {
     let queue = makeQueue(limit: 1, isSuspended: true)

@@ -3,7 +3,7 @@ import Futures
 
 extension Conditions {
   /// A condition that is always met.
-  public struct Empty: TaskCondition {
+  public struct Empty: TaskCondition, ConditionOfTheLibrary {
     /// Makes the condition.
     public init() {}
 
@@ -31,7 +31,7 @@ extension Conditions {
   /// If one type stands for many things, add a key: tasks with the condition
   /// `MutuallyExclusive(Folder.self, key: path)` exclude only tasks for the same path. A
   /// category with a key does not exclude the category without a key.
-  public struct MutuallyExclusive<Category>: TaskCondition {
+  public struct MutuallyExclusive<Category>: TaskCondition, ConditionOfTheLibrary {
     private let key: String?
 
     /// Makes the condition.
@@ -83,7 +83,7 @@ extension Conditions {
   /// Met when another condition is not met.
   ///
   /// It keeps the dependency and the categories of the other condition.
-  public struct Negated<Base: TaskCondition>: TaskCondition {
+  public struct Negated<Base: TaskCondition>: TaskCondition, ConditionOfTheLibrary {
     /// Why the condition is not met.
     public enum Error: Swift.Error, Equatable, LocalizedError {
       /// The other condition is met.
@@ -102,6 +102,8 @@ extension Conditions {
     ///
     /// - Parameter condition: The other condition.
     public init(_ condition: Base) { self.condition = condition }
+
+    var isAskedInPlace: Bool { isAskable(condition) }
 
     /// The other condition's categories.
     public var categories: [TaskCategory] { condition.categories }
@@ -126,7 +128,7 @@ extension Conditions {
 
   /// A condition without its dependency: it is evaluated, but no task runs to make it
   /// true.
-  public struct Silent<Base: TaskCondition>: TaskCondition {
+  public struct Silent<Base: TaskCondition>: TaskCondition, ConditionOfTheLibrary {
     /// The other condition.
     public let condition: Base
 
@@ -134,6 +136,8 @@ extension Conditions {
     ///
     /// - Parameter condition: The other condition.
     public init(_ condition: Base) { self.condition = condition }
+
+    var isAskedInPlace: Bool { isAskable(condition) }
 
     /// The other condition's categories.
     public var categories: [TaskCategory] { condition.categories }
@@ -147,7 +151,7 @@ extension Conditions {
   /// Makes the task wait for a time before it runs.
   ///
   /// The task holds no slot during the wait. Cancelling the task ends the wait.
-  public struct Delay: TaskCondition {
+  public struct Delay: TaskCondition, ConditionOfTheLibrary {
     private let duration: Duration
     private let clock: any Clock<Duration>
 

@@ -12,7 +12,9 @@ import Futures
 /// permit holds no slot. A task that is cancelled meanwhile leaves the line and uses no
 /// permit. The permit is used up when the condition is met, also if another condition of the
 /// task is not.
-extension RateLimiter: TaskCondition {
+extension RateLimiter: TaskCondition, ConditionOfTheLibrary {
+  // Asked in place, so that tasks get permits in the order in which they become ready.
+
   /// Answers that the condition is met when the task gets a permit.
   ///
   /// The condition is not met if the clock of the limiter throws; its error is the reason.
@@ -25,7 +27,7 @@ extension Conditions {
   /// Makes the task wait for a permit of a rate limiter under a key.
   ///
   /// `RateLimiter` itself is the condition for permits without a key.
-  public struct Rate<Key: Hashable & Sendable>: TaskCondition {
+  public struct Rate<Key: Hashable & Sendable>: TaskCondition, ConditionOfTheLibrary {
     private let limiter: RateLimiter
     private let key: Key
 

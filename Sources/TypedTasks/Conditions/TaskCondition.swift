@@ -100,7 +100,7 @@ public struct TaskCategory: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A condition of any type.
-public struct AnyCondition: TaskCondition {
+public struct AnyCondition: TaskCondition, ConditionOfTheLibrary {
   /// Why the condition is not met.
   public typealias Failure = any Error
 
@@ -113,6 +113,8 @@ public struct AnyCondition: TaskCondition {
   public init<Condition: TaskCondition>(_ condition: Condition) {
     base = (condition as? AnyCondition)?.base ?? condition
   }
+
+  var isAskedInPlace: Bool { isAskable(base) }
 
   /// The categories of the wrapped condition.
   public var categories: [TaskCategory] { base.categories }

@@ -118,8 +118,8 @@ open class ProducerTask<Output: Sendable, Failure: Error>: Future<Output>, Produ
     setScheduling(name: name, qos: qos, priority: priority)
   }
 
-  private func setScheduling(
-    name: String?, qos: QualityOfService, priority: Operation.QueuePriority
+  final func setScheduling(
+    name: String? = nil, qos: QualityOfService, priority: Operation.QueuePriority
   ) {
     // Each of these costs time, and most tasks use none of them.
     if let name { self.name = name }

@@ -11,47 +11,35 @@ final class ConditionCheck: @unchecked Sendable {
   private struct State {
     var answers: [(any Error)??]
     var remaining: Int
-    var decide: (([any Error]) -> Void)?
-    var unanswered: (() -> any Error)?
+    /// The task, until the check is decided or abandoned.
+    var task: AnyFuture?
   }
 
   private let state: Lock<State>
 
-  /// Makes a check.
-  ///
-  /// - Parameters:
-  ///   - unanswered: Makes the error of a condition that can no longer answer.
-  ///   - decide: Gets the errors in the order of the conditions, once.
-  init(
-    count: Int, unanswered: @escaping () -> any Error, _ decide: @escaping ([any Error]) -> Void
-  ) {
+  init(of task: AnyFuture, count: Int) {
     state = Lock(
-      State(
-        answers: Array(repeating: nil, count: count), remaining: count, decide: decide,
-        unanswered: unanswered))
+      State(answers: Array(repeating: nil, count: count), remaining: count, task: task))
   }
 
   func answer(_ answer: Result<Void, any Error>, at index: Int) {
-    typealias Decision = (
-      errors: [any Error], decide: ([any Error]) -> Void, last: (() -> any Error)?
-    )
-    let decision: Decision? = state.withLock { state in
-      guard state.decide != nil, state.answers[index] == nil else { return nil }
+    let decision: (task: AnyFuture, errors: [any Error])? = state.withLock { state in
+      guard state.task != nil, state.answers[index] == nil else { return nil }
       switch answer {
       case .success: state.answers[index] = .some(nil)
       case .failure(let error): state.answers[index] = .some(error)
       }
       state.remaining -= 1
-      guard state.remaining == 0, let decide = state.decide.take() else { return nil }
-      return (state.answers.compactMap { $0 ?? nil }, decide, state.unanswered.take())
+      guard state.remaining == 0, let task = state.task.take() else { return nil }
+      return (task, state.answers.compactMap { $0 ?? nil })
     }
-    decision?.decide(decision?.errors ?? [])
+    if let (task, errors) = decision { task.taskCore?.conditionsHaveAnswered(task, errors) }
   }
 
   /// The indices of the conditions that have not answered.
   var unanswered: [Int] {
     state.withLock { state in
-      state.decide == nil ? [] : state.answers.indices.filter { state.answers[$0] == nil }
+      state.task == nil ? [] : state.answers.indices.filter { state.answers[$0] == nil }
     }
   }
 
@@ -71,16 +59,16 @@ final class ConditionCheck: @unchecked Sendable {
     func callAsFunction(_ answer: Result<Void, any Error>) { check.answer(answer, at: index) }
 
     deinit {
-      let unanswered = check.state.withLock { state in
-        state.decide == nil || state.answers[index] != nil ? nil : state.unanswered
-      }
-      if let unanswered { check.answer(.failure(unanswered()), at: index) }
+      let task = check.state.withLock { $0.answers[index] == nil ? $0.task : nil }
+      guard let task else { return }
+      let error = ProducerTaskError.unfinished(task: task.taskName, createdAt: task.createdAt)
+      check.answer(.failure(error), at: index)
     }
   }
 
-  /// Releases the closures, because the task has ended otherwise.
+  /// Releases the task, because it has ended otherwise.
   func abandon() {
-    let closures = state.withLock { ($0.decide.take(), $0.unanswered.take()) }
-    withExtendedLifetime(closures) {}
+    let task = state.withLock { $0.task.take() }
+    withExtendedLifetime(task) {}
   }
 }

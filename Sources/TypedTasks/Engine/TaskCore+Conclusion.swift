@@ -9,11 +9,11 @@ import Futures
 // 5. Handlers that were added after step 3 run, until there are none.
 // 6. The engine tells the waiters.
 //
-//   none ── settled ──▶ pending ── the work loop gets to it ──▶ running ──▶ done
-//    └──── settled, nothing to call ──────────────────────────────────────▶ done
+//   none ── settled ──▶ pending ── the work loop has done all of it ──▶ done
+//    └──── settled, nothing to call ──────────────────────────────────▶ done
 
 extension TaskCore {
-  enum Conclusion { case none, pending, running, done }
+  enum Conclusion { case none, pending, done }
 
   private enum Plan {
     case hold
@@ -59,7 +59,7 @@ extension TaskCore {
     let plan: Plan = state.withLock { state in
       switch state.conclusion {
       case .done: return .deliver
-      case .pending, .running: return .hold
+      case .pending: return .hold
       case .none: break
       }
       let wasEnqueued = state.machine.isEnqueued || state.home != nil || state.isForeign
@@ -122,7 +122,6 @@ extension TaskCore {
 
   private final func conclude(_ task: AnyFuture) {
     let tellsCancellation = state.withLock { state in
-      state.conclusion = .running
       // A task that was asked to cancel may end with the reason for the cancellation.
       let isCancelled =
         task.outcome == .cancelled
@@ -211,34 +210,28 @@ extension TaskCore {
     init(_ core: TaskCore, to queue: OperationQueue?) {
       self.core = core
       self.queue = queue
-      core.handOver(to: queue)
+      core.state.withLock { state in
+        state.more.handedOver += 1
+        if let queue { state.more.queuesOfHandlers.append(queue) }
+      }
     }
 
     deinit { end() }
 
     func end() {
       if isOver.exchange(true, ordering: .acquiringAndReleasing) { return }
-      core.handOverHasEnded(to: queue)
+      let afterwards = core.state.withLock { state -> [@Sendable () -> Void] in
+        let extras = state.more
+        extras.handedOver -= 1
+        if let index = extras.queuesOfHandlers.lastIndex(where: { $0 === queue }) {
+          extras.queuesOfHandlers.remove(at: index)
+        }
+        guard extras.handedOver == 0 else { return [] }
+        defer { extras.afterwards = [] }
+        return extras.afterwards
+      }
+      for body in afterwards { body() }
     }
-  }
-
-  private final func handOver(to queue: OperationQueue?) {
-    state.withLock { state in
-      state.more.handedOver += 1
-      if let queue { state.more.queuesOfHandlers.append(queue) }
-    }
-  }
-
-  private final func handOverHasEnded(to queue: OperationQueue?) {
-    let afterwards = state.withLock { state -> [@Sendable () -> Void] in
-      let extras = state.more
-      extras.handedOver -= 1
-      if let queue { extras.queuesOfHandlers.removeOne(queue) }
-      guard extras.handedOver == 0 else { return [] }
-      defer { extras.afterwards = [] }
-      return extras.afterwards
-    }
-    for body in afterwards { body() }
   }
 
   /// The queues for which handlers of the task wait.
@@ -279,12 +272,5 @@ extension TaskCore {
     // The closure that holds the slot has yet to return to the queue.
     let isSlotUsed = place.slot?.isFinished == false
     CategoryTable.leave(claim, freeing: isSlotUsed ? place.home?.slots : nil)
-  }
-}
-
-extension [OperationQueue] {
-  /// Removes one of the entries of a queue.
-  mutating func removeOne(_ queue: OperationQueue) {
-    if let index = lastIndex(where: { $0 === queue }) { remove(at: index) }
   }
 }

@@ -13,6 +13,9 @@ extension TaskCore {
     return put(task, in: queue)
   }
 
+  /// The queue whose slot the task has or needs, if the library knows it.
+  final var queueOfSlot: OperationQueue? { state.withLock { $0.home ?? $0.foreignQueue } }
+
   /// Notes the plain queue whose slot the task needs, so that waits and explanations know it.
   final func note(foreignQueue queue: OperationQueue) {
     state.withLock { if $0.foreignQueue == nil { $0.foreignQueue = queue } }
@@ -68,9 +71,15 @@ extension TaskCore {
     }
     guard let phase else { return }
     if phase == .created { adopt(task, isStarted: true) }
-    // What becomes ready before this line runs here, and what becomes ready later does not.
-    state.withLock { $0.foreignStart = .started }
+    // What is ready now runs here, on the thread whose queue Foundation knows. What becomes ready
+    // later does not.
+    state.withLock { if $0.machine.phase != .ready { $0.foreignStart = .started } }
     runForeign(task)
+    let isReadyAgain = state.withLock { state in
+      defer { state.foreignStart = .started }
+      return state.foreignStart == .starting && state.machine.phase == .ready
+    }
+    if isReadyAgain { scheduleInForeignQueue(task) }
   }
 
   /// Posts that the task is ready, and posts it again later: another thread that has found

@@ -29,16 +29,7 @@ extension TaskCore {
   /// Conditions that give permits are asked at once, so that the permits are in order.
   private final func check(_ task: AnyFuture) {
     let conditions = conditions
-    let unanswered = {
-      ProducerTaskError.unfinished(task: task.taskName, createdAt: task.createdAt)
-    }
-    let check = ConditionCheck(count: conditions.count, unanswered: unanswered) { [self] errors in
-      if errors.isEmpty {
-        perform(change(task) { $0.conditionsAreMet() }, task)
-      } else {
-        fail(task, ProducerTaskError.conditionsFailure(errors: errors))
-      }
-    }
+    let check = ConditionCheck(of: task, count: conditions.count)
     state.withLock { $0.more.check = check }
     ask(conditions, about: task, inPlace: true, check)
     if conditions.allSatisfy(\.isAskedInPlace) { return }
@@ -47,6 +38,15 @@ extension TaskCore {
     let work = Work { [self] task, _ in ask(conditions, about: task, inPlace: false, check) }
     WorkLoop.current.handOffLater(
       .question(of: task, work), to: .dispatchQueue(queue))
+  }
+
+  /// All conditions have answered.
+  final func conditionsHaveAnswered(_ task: AnyFuture, _ errors: [any Error]) {
+    if errors.isEmpty {
+      perform(change(task) { $0.conditionsAreMet() }, task)
+    } else {
+      fail(task, ProducerTaskError.conditionsFailure(errors: errors))
+    }
   }
 
   private final func ask(

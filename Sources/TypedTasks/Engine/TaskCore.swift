@@ -75,8 +75,6 @@ class TaskCore: FutureBehaviour, @unchecked Sendable {
   func pass(_ task: AnyFuture, _ source: AnyFuture) {}
   /// The task or future that an operator's closure made has settled.
   func innerHasSettled(_ task: AnyFuture, _ source: AnyFuture) {}
-  /// The attempts of a `retry`.
-  var retries: (any RetryAttempts)? { nil }
   /// Whether the return of the work ends a task that was asked to cancel.
   var endsWhenCancelledWorkReturns: Bool { true }
   /// The task was asked to cancel while it executes.

@@ -171,19 +171,20 @@ struct TaskStateMachine: Hashable {
   mutating func categoriesMayBeFree() -> Step {
     guard phase == .queueing else { return .none }
     isTaking = false
-    guard blockers == 0 else {
-      waitAgain()
-      return .withdraw
-    }
+    if waitAgain() { return .withdraw }
     phase = .ready
     return .schedule
   }
 
-  /// Adds a blocker for the claim, which is withdrawn before the task enters the line
+  /// Whether the task has something to wait for again.
+  ///
+  /// Then adds a blocker for the claim, which is withdrawn before the task enters the line
   /// again.
-  private mutating func waitAgain() {
+  private mutating func waitAgain() -> Bool {
+    guard blockers > 0 else { return false }
     phase = .waiting
     blockers += 1
+    return true
   }
 
   private mutating func advance() -> Step {
@@ -205,10 +206,7 @@ struct TaskStateMachine: Hashable {
   mutating func start() -> Start {
     guard phase == .ready else { return .nothing }
     if hasCategories {
-      guard blockers == 0 else {
-        waitAgain()
-        return .withdraw
-      }
+      if waitAgain() { return .withdraw }
       phase = .queueing
       isTaking = true
       return .takeCategories
@@ -225,10 +223,7 @@ struct TaskStateMachine: Hashable {
   mutating func categoriesAreTaken() -> Start {
     guard phase == .queueing, isTaking else { return .nothing }
     isTaking = false
-    guard blockers == 0 else {
-      waitAgain()
-      return .withdraw
-    }
+    if waitAgain() { return .withdraw }
     execute()
     return .execute
   }

@@ -17,7 +17,6 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 {
   // Sendable: `members` has a lock; `weakTask` is written before the group is shared.
   private enum Phase { case collecting, running, closed }
-  private enum Place { case waits, runs, tooLate }
 
   private struct Members {
     var phase = Phase.collecting
@@ -93,7 +92,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     if let produced, !all.contains(where: { $0 === produced }) { all.append(produced) }
     members.withLock { members in
       members.decisive = produced.map { ObjectIdentifier($0) }
-      members.waiting = all.map { .member($0, epoch: 0) }
+      members.waiting = all.map { GroupEntry(task: $0, epoch: 0) }
     }
     for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
   }
@@ -124,7 +123,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       cancelMembers(resuming: true)
       for member in waiting.madeWith { member.taskCore?.leaveGroup(of: innerQueue) }
     }
-    return waiting.members + elsewhere.compactMap(\.source)
+    return waiting.map(\.task) + elsewhere.compactMap(\.source)
   }
 
   /// Closes the group; returns what it still waited for.
@@ -144,27 +143,24 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   /// Adds a member, now or when the group begins.
   func add(_ member: AnyFuture) {
     let epoch = innerQueue.state.withLock { $0.lastEpoch }
-    let place: Place = members.withLock { members in
-      switch members.phase {
-      case .collecting:
-        members.waiting.append(.member(member, epoch: epoch))
-        return .waits
-      case .running: return .runs
-      case .closed: return .tooLate
+    let phase = members.withLock { members in
+      if members.phase == .collecting {
+        members.waiting.append(GroupEntry(task: member, epoch: epoch))
       }
+      return members.phase
     }
-    switch place {
-    case .waits:
+    switch phase {
+    case .collecting:
       member.taskCore?.waitForGroup(of: innerQueue)
       // The group, or a group around it, may wait for the member before it can begin.
       if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
         member.taskCore?.fail(member, ProducerTaskError.cycle(path: path))
       }
-    case .runs:
+    case .running:
       // A member that runs in another queue may wait for the group.
       if start(member, at: .last), let weakTask { failIfCircular(weakTask, waitingFor: member) }
-    case .tooLate:
+    case .closed:
       member.taskCore?.fail(
         member, ProducerTaskError.groupFinished(group: weakTask?.taskName ?? ""))
     }
@@ -187,18 +183,18 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     resumeQueue()
     var isAnyElsewhere = false
     for entry in waiting {
-      switch entry {
-      case .member(let member, let epoch):
-        if isClosed, member.taskCore?.phase == .created {
-          // A timeout has ended the group meanwhile, and has not found the member.
-          member.cancel()
-        } else if start(member, at: .epoch(epoch)) {
-          isAnyElsewhere = true
-        }
-      case .enqueued(let task):
+      let task = entry.task
+      guard let epoch = entry.epoch else {
         wait(for: task)
         // It may wait for the group.
         if let core = task.taskCore, !core.waitsForSiblings(task) { core.failIfCircular(task) }
+        continue
+      }
+      if isClosed, task.taskCore?.phase == .created {
+        // A timeout has ended the group meanwhile, and has not found the member.
+        task.cancel()
+      } else if start(task, at: .epoch(epoch)) {
+        isAnyElsewhere = true
       }
     }
     innerQueue.hasMembers()
@@ -243,7 +239,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   }
 
   /// Starts a member; `true` if it runs in another queue.
-  private func start(_ member: AnyFuture, at place: TaskQueue.PlaceOfTask) -> Bool {
+  private func start(_ member: AnyFuture, at place: TaskQueue.Place) -> Bool {
     guard let core = member.taskCore else { return false }
     core.becomesMember()
     // Another queue may take the member at this moment.
@@ -286,7 +282,9 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   func willAdd(_ member: AnyFuture) -> Bool {
     let waits = members.withLock { members in
       // The wait begins with the group: it would keep a group that is dropped before.
-      if members.phase == .collecting { members.waiting.append(.enqueued(member)) }
+      if members.phase == .collecting {
+        members.waiting.append(GroupEntry(task: member, epoch: nil))
+      }
       return members.phase == .collecting
     }
     guard waits || wait(for: member) else { return false }
@@ -407,7 +405,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 
   override func taskHasSettled(_ task: AnyFuture) {
     let (waiting, elsewhere) = takeMembers()
-    for member in waiting.members where member.taskCore?.phase == .created { member.cancel() }
+    for member in waiting.map(\.task) where member.taskCore?.phase == .created { member.cancel() }
     for waiter in elsewhere where waiter.claim() {
       waiter.withdraw(cancelling: false)
       oneHasEnded()
@@ -430,26 +428,14 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
 }
 
 /// What a group puts in its queue, or begins to wait for, when it begins.
-private enum GroupEntry {
-  /// A member, and the number of the epoch that it enters: the last one when the group got it.
-  case member(AnyFuture, epoch: Int)
-  /// A task that was put in the queue itself.
-  case enqueued(AnyFuture)
+private struct GroupEntry {
+  let task: AnyFuture
+  /// The number of the epoch that a member enters: the last one when the group got it; `nil`
+  /// for a task that was put in the queue itself.
+  let epoch: Int?
 }
 
 extension [GroupEntry] {
   /// The members that were not put in the queue: they wait for the group.
-  fileprivate var madeWith: [AnyFuture] {
-    compactMap { entry in
-      if case .member(let task, _) = entry { task } else { nil }
-    }
-  }
-
-  fileprivate var members: [AnyFuture] {
-    map { entry in
-      switch entry {
-      case .member(let task, _), .enqueued(let task): task
-      }
-    }
-  }
+  fileprivate var madeWith: [AnyFuture] { filter { $0.epoch != nil }.map(\.task) }
 }

@@ -22,7 +22,7 @@ extension Observers {
   /// group have ended, apart from members that were added to another queue. The library
   /// does not know of work that a subclass continues elsewhere: such a task frees its
   /// slot and its categories at once.
-  public final class Timeout: TaskObserver, CancellingObserver {
+  public final class Timeout: TaskObserver {
     private enum Clock {
       case running(Future<Void>)
       case expired
@@ -189,17 +189,11 @@ extension Observers {
   }
 }
 
-/// An observer that cancels tasks and can give the reason.
-protocol CancellingObserver: TaskObserver {
-  /// The reason why this observer cancelled the task; `nil` if it did not.
-  func reasonOfCancellation(of task: AnyFuture) -> ProducerTaskError?
-}
-
 extension TaskCore {
   /// The error of a task that ends because it was asked to cancel.
   final func errorOfCancellation(of task: AnyFuture) -> ProducerTaskError {
-    for case let observer as any CancellingObserver in observers {
-      if let reason = observer.reasonOfCancellation(of: task) { return reason }
+    for case let timeout as Observers.Timeout in observers {
+      if let reason = timeout.reasonOfCancellation(of: task) { return reason }
     }
     return .cancelled
   }

@@ -25,13 +25,9 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
       at: birthplace ?? upstream?.birthplace ?? Birthplace(#fileID, #line))
     guard let upstream else { return }
     upstream.taskCore?.branches.wrappingAdd(1, ordering: .relaxed)
-    if upstream.hasCustomScheduling { inheritScheduling(of: upstream) }
-  }
-
-  private func inheritScheduling(of upstream: AnyFuture) {
-    let (qos, priority) = (upstream.qualityOfService, upstream.queuePriority)
-    if qos != .default { qualityOfService = qos }
-    if priority != .normal { queuePriority = priority }
+    if upstream.hasCustomScheduling {
+      setScheduling(qos: upstream.qualityOfService, priority: upstream.queuePriority)
+    }
   }
 
   override var defaultName: String { "\(label)" }
@@ -61,8 +57,7 @@ final class OperatorTask<Output: Sendable, Failure: Error>: ProducerTask<Output,
   /// The task is put in this task's queue if it is in none. If the closure has made a
   /// future, `take` decides when that has settled.
   func follow(_ inner: AnyFuture) {
-    guard let operatorCore = core as? OperatorCore<Output, Failure> else { return }
-    operatorCore.follow(inner, self)
+    unsafeDowncast(core, to: OperatorCore<Output, Failure>.self).follow(inner, self)
   }
 }
 
@@ -93,32 +88,25 @@ final class OperatorCore<Output: Sendable, Failure: Error>: FinalTaskCore<Output
   private let convert: ((any Error) -> any Error)?
   /// Settles the operator like the task that its closure has made.
   private let take: (@Sendable (AnyFuture, AnyFuture) -> Void)?
-  private let attempts: (any RetryAttempts)?
+  /// The attempts of a `retry`.
+  let attempts: Attempts<Output, Failure>?
   /// The progress of `firstOf`; other operators do not use it.
   private let highestProgress = HighestProgress()
 
   @usableFromInline
-  convenience init(
-    _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
-    take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil
-  ) {
-    self.init(acting, isJoin: isJoin, convert: convert, take: take, retries: nil)
-  }
-
-  /// - Parameter retries: The attempts of a `retry`.
   init(
-    _ acting: Acting, isJoin: Bool, convert: ((any Error) -> any Error)?,
-    take: (@Sendable (AnyFuture, AnyFuture) -> Void)?, retries: (any RetryAttempts)?
+    _ acting: Acting, isJoin: Bool = false, convert: ((any Error) -> any Error)? = nil,
+    take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,
+    attempts: Attempts<Output, Failure>? = nil
   ) {
     self.acting = acting
     self.isJoin = isJoin
     self.convert = convert
     // Called where the inner task or a wait has settled.
     self.take = take.map { CarriedTaskLocals.bind($0) }
-    attempts = retries
+    self.attempts = attempts
   }
 
-  override var retries: (any RetryAttempts)? { attempts }
   override func taskHasSettled(_ task: AnyFuture) { attempts?.end() }
   override var isOperator: Bool { true }
   override var hasUpstream: Bool { !isJoin }

@@ -29,9 +29,8 @@ extension ProducerTask {
     repeat members.append(each others)
     return OperatorTask(joining: members, "zip", at: birthplace) { task, members in
       if let failure = firstFailure(members, NewFailure.self) { return task.fail(with: failure) }
-      var rest = Members(members.dropFirst())
-      let first = unsafeDowncast(members[0], to: Future<Output>.self).settledValue
-      task.succeed(with: (first, repeat rest.next((each Other).self)))
+      var rest = members[...]
+      task.succeed(with: (rest.take(Output.self), repeat rest.take((each Other).self)))
     }
   }
 
@@ -129,19 +128,10 @@ private func firstFailure<Failure: Error>(
   members.lazy.compactMap(\.anyError).first.map { ProducerTaskProtocolError(of: $0) }
 }
 
-/// Reads the values of succeeded tasks one after the other.
-private struct Members {
-  private let members: ArraySlice<AnyFuture>
-  private var index: Int
-
-  init(_ members: ArraySlice<AnyFuture>) {
-    self.members = members
-    index = members.startIndex
-  }
-
-  mutating func next<Value: Sendable>(_ type: Value.Type) -> Value {
-    defer { index += 1 }
-    return unsafeDowncast(members[index], to: Future<Value>.self).settledValue
+extension ArraySlice<AnyFuture> {
+  /// Removes the first future, which has succeeded, and returns its value.
+  fileprivate mutating func take<Value: Sendable>(_ type: Value.Type) -> Value {
+    unsafeDowncast(removeFirst(), to: Future<Value>.self).settledValue
   }
 }
 
@@ -165,10 +155,6 @@ extension OperatorTask {
         // A race for the end: a task that has settled has no members any more.
         if !task.isSettled { work(task, members) }
       }, at: birthplace)
-    join(members, isRace: isRace)
-  }
-
-  private func join(_ members: [AnyFuture], isRace: Bool) {
     core.state.withLock { state in
       state.more.sources = members
       state.isRace = isRace
@@ -176,8 +162,7 @@ extension OperatorTask {
     for member in members { member.taskCore?.branches.wrappingAdd(1, ordering: .relaxed) }
     let qos = members.map(\.qualityOfService).max { $0.urgency < $1.urgency }
     let priority = members.map(\.queuePriority).max { $0.rawValue < $1.rawValue }
-    if let qos, qos != .default { qualityOfService = qos }
-    if let priority, priority != .normal { queuePriority = priority }
+    setScheduling(qos: qos ?? .default, priority: priority ?? .normal)
   }
 }
 

@@ -60,10 +60,7 @@ extension ProducerTask {
     attempts: Int, delay: RetryPolicy.Delay = .none,
     _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
   ) -> ProducerTask<Output, Failure> where T.Output == Output, T.Failure == Never {
-    retrying(
-      Attempts(RetryPolicy(attempts: attempts, delay: delay)) { _, attempt in
-        makeTask(attempt)
-      })
+    retry(RetryPolicy(attempts: attempts, delay: delay), makeTask)
   }
 
   /// Continues with another task that cannot fail, after an error of a given type.

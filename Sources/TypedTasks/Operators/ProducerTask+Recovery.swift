@@ -112,7 +112,7 @@ extension ProducerTask {
     _ handler: @escaping @Sendable (Failure) throws -> T
   ) -> ProducerTask<Output, any Error> where T.Output == Output {
     recovering(
-      "tryCatch", (any Error).self, convert: converting(to: (any Error).self),
+      "tryCatch", (any Error).self,
       take: following(ProducerTask<Output, T.Failure>.self, as: (any Error).self)
     ) { task, error in
       do {
@@ -162,15 +162,11 @@ extension ProducerTask {
   /// Makes an operator whose closure gets provided errors only.
   private func recovering<NewFailure: Error>(
     _ label: StaticString, _ type: NewFailure.Type,
-    convert: ((any Error) -> any Error)? = nil,
     take: (@Sendable (AnyFuture, AnyFuture) -> Void)? = nil,
-    _ recover:
-      @escaping @Sendable (OperatorTask<Output, NewFailure>, Failure) -> Void
+    _ recover: @escaping @Sendable (OperatorTask<Output, NewFailure>, Failure) -> Void
   ) -> ProducerTask<Output, NewFailure> {
     stage(
-      label, [.failure, .following],
-      convert: convert ?? converting(to: NewFailure.self),
-      take: take
+      label, [.failure, .following], convert: converting(to: NewFailure.self), take: take
     ) { task, source in
       guard case .failure(let error) = source.settledProduced else { return }
       switch error {

@@ -63,13 +63,15 @@ extension ProducerTask {
   /// finished. The last one is the error that the task itself fails with, unless conditions
   /// were not met (then it is the error of a condition), the clock has failed, or a timeout has
   /// ended the operator itself.
-  public final var retryHistory: RetryHistory? { core.retries?.history }
+  public final var retryHistory: RetryHistory? {
+    (core as? OperatorCore<Output, Failure>)?.attempts?.history
+  }
 
   /// Makes the operator that stands for this task and its further attempts.
   final func retrying<NewFailure: Error>(
     _ attempts: Attempts<Output, NewFailure>
   ) -> ProducerTask<Output, NewFailure> {
-    attempts.stage(below: self, at: nil, convert: converting(to: NewFailure.self))
+    attempts.stage(below: self, at: nil)
   }
 }
 
@@ -92,7 +94,7 @@ extension Tasks {
     _ makeTask: @escaping @Sendable (_ attempt: Int) -> T
   ) -> ProducerTask<T.Output, T.Failure> {
     Attempts<T.Output, T.Failure>(policy) { _, attempt in makeTask(attempt) }
-      .stage(below: nil, at: Birthplace(fileID, line), convert: nil)
+      .stage(below: nil, at: Birthplace(fileID, line))
   }
 
   /// Tries tasks until one succeeds.
@@ -113,17 +115,11 @@ extension Tasks {
   }
 }
 
-/// The attempts of a `retry`.
-protocol RetryAttempts: AnyObject, Sendable {
-  var history: RetryHistory { get }
-  /// Releases the closures of the user, because the task has settled.
-  func end()
-}
-
 /// The attempts of a `retry` whose tasks have this type of result.
 ///
 ///   running ── end ──▶ over: only the history stays
-final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
+@usableFromInline
+final class Attempts<Output: Sendable, Failure: Error>: Sendable {
   typealias Stage = OperatorTask<Output, Failure>
   typealias TaskError = ProducerTaskProtocolError<Failure>
   typealias MakeTask = @Sendable (TaskError?, Int) -> any ProducerTaskProtocol
@@ -149,14 +145,12 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
   }
 
   /// Makes the operator, downstream of the first attempt if it exists already.
-  func stage(
-    below first: AnyFuture?, at birthplace: Birthplace?,
-    convert: ((any Error) -> any Error)?
-  ) -> ProducerTask<Output, Failure> {
+  func stage(below first: AnyFuture?, at birthplace: Birthplace?) -> ProducerTask<Output, Failure> {
     let isFirst = first == nil
     let core = OperatorCore<Output, Failure>(
       isFirst ? [.always, .following] : [.failure, .following], isJoin: isFirst,
-      convert: convert, take: { task, source in self.take(task, source) }, retries: self)
+      convert: converting(to: Failure.self), take: { task, source in self.take(task, source) },
+      attempts: self)
     if needsBeginning { core.onEnqueue { _ in self.change(to: nil)?.run.begin() } }
     return Stage(
       "retry", below: first, core: core,
@@ -183,6 +177,7 @@ final class Attempts<Output: Sendable, Failure: Error>: RetryAttempts {
     }
   }
 
+  /// Releases the closures of the user, because the task has settled.
   func end() {
     WorkLoop.current.discard(state.exchange(for: .over(history)))
   }

@@ -16,7 +16,7 @@ extension TaskQueue {
   ///   already in a queue, and this is no mistake.
   @discardableResult
   final func add(
-    _ task: AnyFuture, implicitly isImplicit: Bool, at place: PlaceOfTask = .last
+    _ task: AnyFuture, implicitly isImplicit: Bool, at place: Place = .last
   ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
@@ -69,7 +69,7 @@ extension TaskQueue {
 
   @discardableResult
   private final func enqueue(
-    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, at place: PlaceOfTask
+    _ task: AnyFuture, _ core: TaskCore, implicitly isImplicit: Bool, at place: Place
   ) -> Bool {
     guard core.enqueue(task, in: self, implicitly: isImplicit) else {
       return !isImplicit && reject(task, core)
@@ -96,7 +96,7 @@ extension TaskQueue {
   /// Tells the group and the delegate of a new task; returns the error with which the group
   /// or the queue refuses the task, if they do.
   private final func refusal(
-    of task: AnyFuture, _ core: TaskCore, at place: PlaceOfTask
+    of task: AnyFuture, _ core: TaskCore, at place: Place
   ) -> (any Error)? {
     if isObserved {
       let group = owner.flatMap { $0.willAdd(task) ? nil : $0 }
@@ -227,26 +227,32 @@ extension TaskQueue {
     }
   }
 
-  private final func place(for operation: Operation) -> PlaceOfOperation {
+  private final func place(for operation: Operation) -> Place {
     switch operation {
     // Behind a barrier, handlers of a member would wait for the group, which waits for them,
     // and an operator in front of the barrier for a slot behind it.
     case let batch as BatchOperation: batch.isForTask ? .first : .last
     // What a later barrier waits for may need a closure that was waiting in front of it.
-    case let occupying as OccupyingOperation: occupying.membersLeft.map { .besides($0) } ?? .last
+    case let occupying as OccupyingOperation:
+      occupying.membersLeft.map { .besidesOperation($0) } ?? .last
     default: .last
     }
   }
 
   /// Adds an operation that is not a task.
-  private final func addRaw(_ operation: Operation, at position: PlaceOfOperation) {
-    let (epoch, isHeld) = state.withLock { $0.enter(operation, at: position) }
+  private final func addRaw(_ operation: Operation, at place: Place) {
+    let id = ObjectIdentifier(operation)
+    let (epoch, isHeld) = state.withLock { state in
+      let (epoch, isHeld) = state.enter(operation, at: place)
+      state.operations[id] = OtherOperation(
+        operation: operation, epoch: epoch, isCounted: !isHeld)
+      return (epoch, isHeld)
+    }
     // The queue may have been shut down meanwhile, and not have found the operation.
     if !(operation is PlaceholderOperation), ShutDownQueues.phase(of: self) == .over {
       operation.cancel()
     }
     if !isHeld { slots.add() }
-    let id = ObjectIdentifier(operation)
     _ = OperationObserver(of: operation) { [self] in
       let (next, last) = state.withLock { state in
         let last = state.operations.removeValue(forKey: id)

@@ -22,7 +22,7 @@ extension TaskQueue {
     var operations: [ObjectIdentifier: OtherOperation] = [:]
     /// The tasks that will be added at a later time.
     var later: [ObjectIdentifier: AnyFuture] = [:]
-    var delegate: WeakDelegate?
+    weak var delegate: (any TaskQueueDelegate)?
     /// The closures that run when the queue is idle.
     var whenIdle: [@Sendable () -> Void] = []
     /// Tasks and operations to be released after unlock.
@@ -37,24 +37,18 @@ extension TaskQueue {
     var isCounted: Bool
   }
 
-  /// The epoch to which a task is added.
-  enum PlaceOfTask {
-    /// The last one, behind all barriers.
-    case last
-    /// That of a task of this queue.
-    case besides(TaskCore)
-    /// The one with this number.
-    case epoch(Int)
-  }
-
-  /// The epoch to which an operation is added.
-  enum PlaceOfOperation {
+  /// The epoch to which a task or an operation is added.
+  enum Place {
     /// The last one, behind all barriers.
     case last
     /// The first one that has no barrier running.
     case first
-    /// That of another operation, which keeps the barrier behind it from running.
-    case besides(Operation)
+    /// That of a task of this queue.
+    case besides(TaskCore)
+    /// That of an operation that has not finished.
+    case besidesOperation(Operation)
+    /// The one with this number.
+    case epoch(Int)
   }
 
   /// The tasks and operations between two barriers.
@@ -110,12 +104,6 @@ extension TaskQueue {
     /// Tasks and operations to be released after unlock.
     let forgotten: [Operation]
   }
-
-  final class WeakDelegate: @unchecked Sendable {
-    // Sendable: never written after init.
-    private(set) weak var delegate: (any TaskQueueDelegate)?
-    init(_ delegate: any TaskQueueDelegate) { self.delegate = delegate }
-  }
 }
 
 extension TaskQueue.State {
@@ -162,35 +150,36 @@ extension TaskQueue.State {
   /// The number of the last epoch.
   var lastEpoch: Int { firstEpoch + epochs.count - 1 }
 
-  /// The index of the epoch that a new task belongs to: the last one if the wanted one has
-  /// ended.
-  private func index(of place: TaskQueue.PlaceOfTask) -> Int {
+  /// The index of the epoch that a new task or operation belongs to: the last one if the wanted
+  /// one has ended.
+  private func index(of place: TaskQueue.Place) -> Int {
     let last = epochs.count - 1
     if last == 0 { return last }
-    let epoch =
+    let epoch: Int? =
       switch place {
-      case .last: lastEpoch
+      case .last: nil
+      case .first: epochs[0].isBarrierRunning ? firstEpoch + 1 : firstEpoch
       case .besides(let other): other.membership.epoch
+      case .besidesOperation(let other): operations[ObjectIdentifier(other)]?.epoch
       case .epoch(let number): number
       }
-    let index = epoch - firstEpoch
-    guard index >= 0, index < last, !epochs[index].isBarrierRunning else { return last }
+    guard let index = epoch.map({ $0 - firstEpoch }), index >= 0, index < last,
+      !epochs[index].isBarrierRunning
+    else { return last }
     return index
   }
 
-  /// Adds a task to its epoch; returns the epoch, and whether a barrier blocks the task.
+  /// Adds a task or an operation to its epoch; returns the epoch, and whether a barrier holds it
+  /// back.
   mutating func enter(
-    _ task: AnyFuture, at position: TaskQueue.PlaceOfTask
-  ) -> (epoch: Int, isBlocked: Bool) {
-    let place = index(of: position)
-    let isBlocked = holdsBack(place)
-    epochs[place].pending += 1
-    if isBlocked { epochs[place].held.append(task) }
-    return (firstEpoch + place, isBlocked)
+    _ operation: Operation, at place: TaskQueue.Place
+  ) -> (epoch: Int, isHeld: Bool) {
+    let index = index(of: place)
+    let isHeld = index > 0 || isOpening
+    epochs[index].pending += 1
+    if isHeld { epochs[index].held.append(operation) }
+    return (firstEpoch + index, isHeld)
   }
-
-  /// Whether what enters an epoch now is held back.
-  private func holdsBack(_ place: Int) -> Bool { place > 0 || isOpening }
 
   /// Removes and returns what the last barrier has held back, and what of it has not ended;
   /// if that is nothing, the first epoch is open.
@@ -201,27 +190,6 @@ extension TaskQueue.State {
     for operation in pending { operations[ObjectIdentifier(operation)]?.isCounted = true }
     isOpening = !pending.isEmpty
     return (all, pending)
-  }
-
-  /// Adds an operation to an epoch; returns the epoch, and whether a barrier holds the
-  /// operation back.
-  mutating func enter(
-    _ operation: Operation, at position: TaskQueue.PlaceOfOperation
-  ) -> (epoch: Int, isHeld: Bool) {
-    let place =
-      switch position {
-      case .last: epochs.count - 1
-      case .first: epochs[0].isBarrierRunning ? 1 : 0
-      case .besides(let other):
-        (operations[ObjectIdentifier(other)]?.epoch).map { max($0 - firstEpoch, 0) }
-          ?? epochs.count - 1
-      }
-    let isHeld = holdsBack(place)
-    operations[ObjectIdentifier(operation)] = TaskQueue.OtherOperation(
-      operation: operation, epoch: firstEpoch + place, isCounted: !isHeld)
-    epochs[place].pending += 1
-    if isHeld { epochs[place].held.append(operation) }
-    return (firstEpoch + place, isHeld)
   }
 
   /// A task or an operation of an epoch is done; returns what becomes possible.

@@ -102,16 +102,11 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   /// The delegate, which is told of the tasks that come and go; the queue does not keep
   /// it.
   open weak var delegate: (any TaskQueueDelegate)? {
-    get { state.withLock { $0.delegate }?.delegate }
+    get { state.withLock { $0.delegate } }
     set {
-      let box = newValue.map(WeakDelegate.init)
-      let last = state.withLock { state in
-        defer { state.delegate = box }
-        return state.delegate
-      }
+      state.withLock { $0.delegate = newValue }
       // Never taken back: another thread may set a delegate at the same time.
-      if box != nil { isWatched.store(true, ordering: .releasing) }
-      withExtendedLifetime(last) {}
+      if newValue != nil { isWatched.store(true, ordering: .releasing) }
     }
   }
 

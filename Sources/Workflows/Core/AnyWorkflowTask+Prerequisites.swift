@@ -24,18 +24,10 @@ extension AnyWorkflowTask {
   ///
   /// - Complexity: O(the number of the task's prerequisites).
   public final var keyedPrerequisiteTasks: [AnyHashable: AnyWorkflowTask] {
-    guard let core else { return [:] }
-    let (keys, tasks) = core.read { state in
-      (
-        state.keys[index] ?? [:],
-        state.isReleased
-          ? [:]
-          : Dictionary(
-            state.graph.prerequisites(of: index).map { ($0, state.tasks[Int($0)]) }
-          ) { first, _ in first }
-      )
-    }
-    return keys.compactMapValues { tasks[$0] }
+    core?.read { state in
+      // Hashes no key, so that no user code runs.
+      state.isReleased ? [:] : (state.keys[index] ?? [:]).mapValues { state.tasks[Int($0)] }
+    } ?? [:]
   }
 
   /// The prerequisites that have no key.

@@ -97,11 +97,11 @@ extension AnyWorkflowTask {
   /// Passes context, priority and limit to the workflow, if the task is in one.
   final func applyScheduling() {
     guard let core, let settings = settingsIfAny else { return }
-    var scheduling = settings.scheduling
+    var scheduling = settings.current
     while true {
       _ = core.change { core.schedule(index, scheduling, &$0) }
       // If two threads change settings, the later change has to win.
-      let latest = settings.scheduling
+      let latest = settings.current
       if latest.changes == scheduling.changes { return }
       scheduling = latest
     }
@@ -114,7 +114,7 @@ extension WorkflowCore {
   ///
   /// - Returns: A context that no task needs any more, to be released after unlock.
   func schedule(
-    _ index: TaskIndex, _ scheduling: TaskSettings.Scheduling, _ state: inout State
+    _ index: TaskIndex, _ scheduling: TaskSettings.Values, _ state: inout State
   ) -> ContextReference? {
     state.graph.setPriority(index, Int8(clamping: scheduling.priority.rawValue))
     let (old, new) = (

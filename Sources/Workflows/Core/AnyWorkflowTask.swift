@@ -305,6 +305,9 @@ open class AnyWorkflowTask: NSObject, @unchecked Sendable {
   /// Handles the end of the inner workflow: all of its tasks have finished.
   func innerHasFinished(run: UInt32, ending: UInt32) {}
 
+  /// Stores a result of the task's type, with the lock held.
+  func store(_ box: ResultObject) {}
+
   /// Removes and returns the result, with the lock held.
   func takeResult() -> AnyObject? { nil }
 

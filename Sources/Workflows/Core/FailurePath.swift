@@ -11,16 +11,9 @@ extension AnyWorkflowTask {
     var next = isFailed ? self : nil
     while let task = next {
       path.append(task)
-      next = task.nesting?.inner.earliestFailure?.task
+      next = task.nesting?.inner.core.read { $0.earliestFailure }?.task
     }
     return path
-  }
-}
-
-extension Workflow {
-  /// The task that failed first, and its error.
-  var earliestFailure: (task: AnyWorkflowTask, error: any Error)? {
-    core.read { $0.earliestFailure }
   }
 }
 

@@ -19,14 +19,6 @@ final class TaskSettings: Sendable {
     var changes = 0
   }
 
-  /// The settings that the workflow uses.
-  struct Scheduling {
-    let context: ContextReference?
-    let priority: Operation.QueuePriority
-    let limitName: String?
-    let changes: Int
-  }
-
   private let values = Lock(Values())
   /// Returns the time since the task's first attempt began, if its retry policy has a
   /// deadline.
@@ -34,12 +26,8 @@ final class TaskSettings: Sendable {
 
   func get<Value>(_ path: (Values) -> Value) -> Value { values.withLock { path($0) } }
 
-  var scheduling: Scheduling {
-    let current = values.withLock { $0 }
-    return Scheduling(
-      context: current.context, priority: current.priority, limitName: current.limitName,
-      changes: current.changes)
-  }
+  /// The present settings.
+  var current: Values { values.withLock { $0 } }
 
   /// Tells the retry policy that the task's first attempt begins.
   func beginAttempts(_ policy: RetryPolicy) { stopwatch.replace(with: policy.begin()) }

@@ -25,7 +25,6 @@ extension Workflow {
     _ task: Task, prerequisites: AnyWorkflowTask...
   ) throws -> Task {
     try insert(task, prerequisites, [])
-    return task
   }
 
   /// Adds a task that runs after its prerequisites, given as an array.
@@ -40,7 +39,6 @@ extension Workflow {
     _ task: Task, prerequisites: [AnyWorkflowTask]
   ) throws -> Task {
     try insert(task, prerequisites, [])
-    return task
   }
 
   /// Adds a task that runs after its prerequisites, given as a set.
@@ -56,7 +54,6 @@ extension Workflow {
     _ task: Task, prerequisites: Set<AnyWorkflowTask>
   ) throws -> Task {
     try insert(task, Array(prerequisites), [])
-    return task
   }
 
   /// Adds a task that finds its prerequisites by key.
@@ -80,7 +77,6 @@ extension Workflow {
     keyedPrerequisites: KeyValuePairs<AnyHashable, AnyWorkflowTask>
   ) throws -> Task {
     try insert(task, prerequisites, keyedPrerequisites.map { ($0.key, $0.value) })
-    return task
   }
 
   /// Adds a task that finds its prerequisites by key, with further prerequisites as an
@@ -98,7 +94,6 @@ extension Workflow {
     keyedPrerequisites: KeyValuePairs<AnyHashable, AnyWorkflowTask>
   ) throws -> Task {
     try insert(task, prerequisites, keyedPrerequisites.map { ($0.key, $0.value) })
-    return task
   }
 
   /// Adds a task that finds its prerequisites by key, given as a dictionary.
@@ -118,8 +113,7 @@ extension Workflow {
     keyedPrerequisites: [AnyHashable: AnyWorkflowTask]
   ) throws -> Task {
     let sorted = keyedPrerequisites.map { (text: keyText($0.key), $0) }.sorted { $0.text < $1.text }
-    try insert(task, prerequisites, sorted.map { ($0.1.key, $0.1.value) })
-    return task
+    return try insert(task, prerequisites, sorted.map { ($0.1.key, $0.1.value) })
   }
 
   /// Adds a task that runs according to a rule.
@@ -140,7 +134,6 @@ extension Workflow {
     _ task: Task, prerequisites: [AnyWorkflowTask], when rule: TriggerRule
   ) throws -> Task {
     try insert(task, prerequisites, [], rule)
-    return task
   }
 
   /// Adds a prerequisite to a task of this workflow.
@@ -198,13 +191,14 @@ extension Workflow {
 
   // MARK: One way in
 
-  private func insert(
-    _ task: AnyWorkflowTask, _ unkeyed: [AnyWorkflowTask],
+  private func insert<Task: AnyWorkflowTask>(
+    _ task: Task, _ unkeyed: [AnyWorkflowTask],
     _ keyed: [(AnyHashable, AnyWorkflowTask)], _ rule: TriggerRule = .whenAllSucceed
-  ) throws {
+  ) throws -> Task {
     // A thread that goes on adding tasks inside must not hold this one up for ever.
-    for _ in 0..<8 where try inserts(task, unkeyed, keyed, rule, isLastTry: false) { return }
+    for _ in 0..<8 where try inserts(task, unkeyed, keyed, rule, isLastTry: false) { return task }
     _ = try inserts(task, unkeyed, keyed, rule, isLastTry: true)
+    return task
   }
 
   /// Inserts a task, unless another thread adds a task inside it that would not be recorded.
@@ -222,7 +216,7 @@ extension Workflow {
     }
     let nesting = task.nesting
     if let nesting { WorkflowTree.join(core.tree, nesting.inner.core.tree) }
-    let scheduling = task.settingsIfAny?.scheduling
+    let scheduling = task.settingsIfAny?.current
     let core = core
     let journaling = rule == .whenAllSucceed ? task.journaling : nil
     let codings = core.codings(inside: task)
@@ -269,7 +263,7 @@ extension Workflow {
     }
     guard isIn else { return false }
     // Another thread may have changed the settings while the task was being added.
-    if let settings = task.settingsIfAny, settings.scheduling.changes != scheduling?.changes ?? 0 {
+    if let settings = task.settingsIfAny, settings.current.changes != scheduling?.changes ?? 0 {
       task.applyScheduling()
     }
     core.taskWasAdded(task)

@@ -1,20 +1,17 @@
 import Futures
 
-/// How a task has ended, for a new future of it.
-private enum TaskEnd<Output> {
-  case success(Output)
-  case failure(any Error)
-  case cancelled
-  case skipped
-  /// The task will never end: its workflow has been released.
-  case gone
-  /// The task has not ended.
-  ///
-  /// The promise waits for the end under a number.
-  case later(UInt64)
-}
-
 extension WorkflowTask {
+  /// With the lock held: how the task has ended; `nil` if it has not.
+  final func end(in state: borrowing WorkflowCore.State) -> Result<Output, any Error>? {
+    switch state.graph[index].state {
+    case .finished: stored.map { .success($0) }
+    case .failed: state.error(of: self).map { .failure($0) }
+    case .cancelled: .failure(CancellationError())
+    case .skipped: .failure(TaskSkipped())
+    case .pending, .ready, .executing: nil
+    }
+  }
+
   /// A future of the task's next end: its result, its error or its cancellation.
   ///
   /// A skipped task fails the future with ``TaskSkipped``. The future settles at once if
@@ -30,16 +27,14 @@ extension WorkflowTask {
   /// which comes after that news.
   public final var future: Future<Output> {
     let promise = Promise<Output>()
-    guard let core else { return Self.outside(self, promise) }
-    let end: TaskEnd<Output> = core.change { state in
-      switch state.graph[index].state {
-      case .finished: if let stored { return .success(stored) }
-      case .failed: if let error = state.error(of: self) { return .failure(error) }
-      case .cancelled: return .cancelled
-      case .skipped: return .skipped
-      case .pending, .ready, .executing: break
-      }
-      if state.isReleased { return .gone }
+    guard let core else {
+      if isCancelled { promise.cancel() } else { promise.breakPromise() }
+      return promise
+    }
+    // The number under which the promise waits for the end; `nil` if none will come.
+    let (end, number): (Result<Output, any Error>?, UInt64?) = core.change { state in
+      if let end = self.end(in: state) { return (end, nil) }
+      if state.isReleased { return (nil, nil) }
       let waiter = WorkflowCore.TaskWaiter(future: promise) { news in
         switch news {
         case .finished(_, let box):
@@ -51,29 +46,19 @@ extension WorkflowTask {
       }
       state.lastWaiter += 1
       state.taskWaiters[index, default: [:]][state.lastWaiter] = waiter
-      return .later(state.lastWaiter)
+      return (nil, state.lastWaiter)
     }
-    switch end {
-    case .success(let value): promise.succeed(with: value)
-    case .failure(let error): promise.fail(with: error)
-    case .cancelled: promise.cancel()
-    case .skipped: promise.fail(with: TaskSkipped())
-    case .gone: promise.breakPromise()
-    case .later(let number):
+    if let end {
+      promise.settle(end)
+    } else if let number {
       promise.waitOutside { [weak core, index] in
         core?.forgetWaiter(number, for: index)
       } explain: { [weak core, index] in
         core?.reasonToWait(for: index)
       }
+    } else {
+      promise.breakPromise()
     }
-    return promise
-  }
-
-  /// Returns the future of a task that is in no workflow.
-  private static func outside(
-    _ task: WorkflowTask, _ promise: Promise<Output>
-  ) -> Future<Output> {
-    if task.isCancelled { promise.cancel() } else { promise.breakPromise() }
     return promise
   }
 }

@@ -168,6 +168,13 @@ open class WorkflowTask<Output: Sendable>: AnyWorkflowTask, @unchecked Sendable 
 
   override func work(in run: UInt32) { main(TaskWork(of: self, run: run, isOnly: true)) }
 
+  override func store(_ box: ResultObject) {
+    guard let box = box as? ResultBox<Output> else {
+      preconditionFailure("a result is of another type than its task")
+    }
+    stored = box.result
+  }
+
   override func takeResult() -> AnyObject? {
     guard let old = stored.take() else { return nil }
     // Releasing plain values runs no code, so they need no box.

@@ -11,9 +11,8 @@ extension Workflow {
   public var dot: String {
     var lines = ["digraph \(DotText.quoted(name)) {", "  rankdir=LR;", "  node [shape=box];"]
     var edges: [String] = []
-    Drawing(self).walk { step in
-      let pad = Drawing.indentation(at: step.depth)
-      switch step.kind {
+    draw { step, pad in
+      switch step {
       case .open(let id, let name):
         lines.append("\(pad)subgraph cluster_\(id) {")
         lines.append("\(pad)  label=\(DotText.quoted(name));")
@@ -40,9 +39,8 @@ extension Workflow {
   public var mermaid: String {
     var lines = ["flowchart LR"]
     var edges: [String] = []
-    Drawing(self).walk { step in
-      let pad = Drawing.indentation(at: step.depth)
-      switch step.kind {
+    draw { step, pad in
+      switch step {
       case .open(let id, let name):
         lines.append("\(pad)subgraph \(id)_inside[\"\(MermaidText.escaped(name))\"]")
       case .close:
@@ -62,57 +60,43 @@ extension Workflow {
   }
 }
 
-/// A walk over a workflow and the workflows inside it.
-private struct Drawing {
-  struct Step {
-    enum Kind {
-      case open(id: String, name: String)
-      case close
-      case task(id: String, AnyWorkflowTask, WorkflowTaskState)
-      case edge(from: String, to: String, TriggerRule)
-    }
-    let kind: Kind
-    let depth: Int
-  }
+/// A step of a walk over a workflow and the workflows inside it.
+private enum DrawingStep {
+  case open(id: String, name: String)
+  case close
+  case task(id: String, AnyWorkflowTask, WorkflowTaskState)
+  case edge(from: String, to: String, TriggerRule)
+}
 
-  /// The depth from which lines are indented no further, and identifiers no longer
-  /// contain their path.
-  ///
-  /// The length of a drawing then stays proportional to the size of the workflow.
-  private static let deepest = 40
-
-  private let workflow: Workflow
-  init(_ workflow: Workflow) { self.workflow = workflow }
-
-  static func indentation(at depth: Int) -> String {
-    String(repeating: "  ", count: min(depth, deepest) + 1)
-  }
-
+extension Workflow {
   /// Reports tasks and clusters in order, a subworkflow after its task.
   ///
   /// No recursion: workflows may be nested deeply.
-  func walk(_ report: (Step) -> Void) {
-    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(workflow)]
-    var levels = [(snapshot: Snapshot(of: workflow), prefix: "t", next: 0)]
+  private func draw(_ report: (DrawingStep, _ pad: String) -> Void) {
+    // The depth from which lines are indented no further, and identifiers no longer contain
+    // their path. The length of a drawing then stays proportional to the size of the workflow.
+    let deepest = 40
+    func pad(_ depth: Int) -> String { String(repeating: "  ", count: min(depth, deepest) + 1) }
+    var seen: Set<ObjectIdentifier> = [ObjectIdentifier(self)]
+    var levels = [(snapshot: Snapshot(of: self), prefix: "t", next: 0)]
     while let level = levels.last {
       let depth = levels.count - 1
       guard level.next < level.snapshot.tasks.count else {
         levels.removeLast()
-        if !levels.isEmpty { report(Step(kind: .close, depth: depth - 1)) }
+        if !levels.isEmpty { report(.close, pad(depth - 1)) }
         continue
       }
       levels[levels.count - 1].next += 1
       let task = level.snapshot.tasks[level.next]
-      let id = "\(level.prefix)\(level.next)"
-      report(Step(kind: .task(id: id, task.task, task.state), depth: depth))
+      let (id, pad) = ("\(level.prefix)\(level.next)", pad(depth))
+      report(.task(id: id, task.task, task.state), pad)
       for prerequisite in task.prerequisites {
-        let from = "\(level.prefix)\(prerequisite)"
-        report(Step(kind: .edge(from: from, to: id, task.rule), depth: depth))
+        report(.edge(from: "\(level.prefix)\(prerequisite)", to: id, task.rule), pad)
       }
       // A workflow that several tasks run is drawn once.
       if let inner = task.task.nesting?.inner, seen.insert(ObjectIdentifier(inner)).inserted {
-        report(Step(kind: .open(id: id, name: inner.name), depth: depth))
-        let prefix = depth < Self.deepest ? id + "_" : "n\(seen.count)_"
+        report(.open(id: id, name: inner.name), pad)
+        let prefix = depth < deepest ? id + "_" : "n\(seen.count)_"
         levels.append((Snapshot(of: inner), prefix, 0))
       }
     }

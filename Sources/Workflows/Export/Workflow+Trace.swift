@@ -32,26 +32,24 @@ extension Workflow {
       }
     }
     return snapshots.map { name, snapshot in
-      TraceProcess(
-        name: name,
-        slices: slices(of: snapshot, now: now).map { $0.inTrace(of: snapshot) })
+      TraceProcess(name: name, slices: slices(of: snapshot, now: now))
     }
   }
 
   /// Returns the attempts that have begun, in the order in which they began.
-  private func slices(of snapshot: Snapshot, now: UInt64) -> [Slice] {
-    var slices: [Slice] = []
-    for (i, task) in snapshot.tasks.enumerated() where task.began > 0 {
+  private func slices(of snapshot: Snapshot, now: UInt64) -> [TraceSlice] {
+    var slices: [TraceSlice] = []
+    for task in snapshot.tasks where task.began > 0 {
       for attempt in task.failedAttempts {
         slices.append(
-          Slice(
-            task: i, attempt: attempt.number, began: attempt.began,
+          snapshot.slice(
+            of: task, attempt: attempt.number, began: attempt.began,
             duration: attempt.ended &- attempt.began, state: .failed, error: attempt.error))
       }
       slices.append(
-        Slice(
-          task: i, attempt: (task.failedAttempts.last?.number ?? 0) + 1, began: task.began,
-          duration: task.duration(now: now), state: task.state, error: nil))
+        snapshot.slice(
+          of: task, attempt: (task.failedAttempts.last?.number ?? 0) + 1, began: task.began,
+          duration: task.duration(now: now), state: task.state))
     }
     return slices.sorted { $0.began < $1.began }
   }
@@ -77,18 +75,13 @@ extension TraceRecorder {
   }
 }
 
-/// One attempt of a task, as a trace shows it.
-private struct Slice {
-  let task: Int
-  let attempt: Int
-  let began: UInt64
-  let duration: UInt64
-  let state: WorkflowTaskState
-  let error: (any Error)?
-
-  func inTrace(of snapshot: Snapshot) -> TraceSlice {
-    let task = snapshot.tasks[self.task]
-    let waited = task.prerequisites.map { JSONText.quoted(snapshot.tasks[$0].task.name) }
+extension Snapshot {
+  /// One attempt of a task, as a trace shows it.
+  fileprivate func slice(
+    of task: Task, attempt: Int, began: UInt64, duration: UInt64, state: WorkflowTaskState,
+    error: (any Error)? = nil
+  ) -> TraceSlice {
+    let waited = task.prerequisites.map { JSONText.quoted(tasks[$0].task.name) }
     var details = [
       ("state", JSONText.quoted(state.description)), ("runs", "\(task.runs)"),
       ("attempt", "\(attempt)"),

@@ -81,12 +81,7 @@ extension WorkflowCore.State {
   }
 
   fileprivate func unendedPrerequisites(of index: TaskIndex) -> [TaskIndex] {
-    graph.prerequisites(of: index).filter { prerequisite in
-      switch graph[prerequisite].state {
-      case .pending, .ready, .executing: true
-      case .finished, .failed, .cancelled, .skipped: false
-      }
-    }
+    graph.prerequisites(of: index).filter { !graph[$0].state.isOver }
   }
 
   /// The tasks that wait for no other task, and for which some tasks wait, directly or not.

@@ -145,7 +145,9 @@ final class JournalWriter: Sendable {
       waiting.isWriting = !entries.isEmpty
       return entries
     }
-    return entries.isEmpty ? nil : Parcel.parcels(of: write(entries))
+    if entries.isEmpty { return nil }
+    let byCore = Dictionary(grouping: write(entries)) { ObjectIdentifier($0.entry.core) }
+    return byCore.values.map { Parcel($0) }
   }
 
   // MARK: One batch
@@ -221,21 +223,9 @@ final class JournalWriter: Sendable {
   /// and results.
   private final class Parcel: @unchecked Sendable {
     // Sendable: made by one thread, and then only used by the thread that delivers it.
-    private var contents: [Done] = []
+    private var contents: [Done]
 
-    static func parcels(of written: [Done]) -> [Parcel] {
-      var parcels: [Parcel] = []
-      var places: [ObjectIdentifier: Int] = [:]
-      for done in written {
-        let core = ObjectIdentifier(done.entry.core)
-        if places[core] == nil {
-          places[core] = parcels.count
-          parcels.append(Parcel())
-        }
-        if let place = places[core] { parcels[place].contents.append(done) }
-      }
-      return parcels
-    }
+    init(_ contents: [Done]) { self.contents = contents }
 
     func deliver() {
       let written = contents

@@ -13,19 +13,6 @@ protocol JournaledResult: Sendable {
   func encoded(_ box: ResultObject) throws -> Data
   /// Decodes the result from JSON; runs user code.
   func decoded(from json: Data) throws -> ResultObject
-  /// Stores a result in its task, with the workflow's lock held.
-  func store(_ box: ResultObject, in task: AnyWorkflowTask)
-}
-
-extension JournaledResult {
-  fileprivate func store<Output: Sendable>(
-    _ box: ResultObject, in task: AnyWorkflowTask, as: Output.Type
-  ) {
-    guard let box = box as? ResultBox<Output>, let task = task as? WorkflowTask<Output> else {
-      preconditionFailure("a result is of another type than its task")
-    }
-    task.stored = box.result
-  }
 }
 
 struct CodableResult<Output: Codable & Sendable>: JournaledResult {
@@ -51,10 +38,6 @@ struct CodableResult<Output: Codable & Sendable>: JournaledResult {
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return ResultBox(try decoder.decode(Document.self, from: json).result)
   }
-
-  func store(_ box: ResultObject, in task: AnyWorkflowTask) {
-    store(box, in: task, as: Output.self)
-  }
 }
 
 /// For tasks of type `Void`: only the fact that they have finished is recorded.
@@ -64,5 +47,4 @@ struct NoResult: JournaledResult {
 
   func encoded(_ box: ResultObject) -> Data { Data("{}".utf8) }
   func decoded(from json: Data) -> ResultObject { ResultBox<Void>(()) }
-  func store(_ box: ResultObject, in task: AnyWorkflowTask) { store(box, in: task, as: Void.self) }
 }

@@ -122,9 +122,8 @@ extension Workflow {
     in backend: some JournalBackend, _ match: JournalMatch, _ tree: JournaledTree
   ) throws(WorkflowJournalError) {
     let writer = JournalWriter(backend, recorded: match.results.mapValues { $0.task })
-    let numbers = match.results.mapValues { $0.entry.n }
     // After a failure nothing refers to the writer any more, and the journal is closed with it.
-    guard tree.restore(match.results, lines: numbers, writer) else {
+    guard tree.restore(match.results, writer) else {
       throw .alreadyBegun(workflow: name)
     }
   }
@@ -275,17 +274,16 @@ extension JournaledTree.Core {
 
   /// Returns what a workflow gets.
   fileprivate func restoration(
-    of results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter,
-    isOutermost: Bool
+    of results: [String: JournalMatch.Result], _ writer: JournalWriter, isOutermost: Bool
   ) -> CoreRestoration {
-    var linesOfTasks: [TaskIndex: Int] = [:]
-    for (index, coding) in codings { linesOfTasks[index] = lines[coding.identifier] }
-    return CoreRestoration(
+    CoreRestoration(
       core: core, tasks: tasks,
       journal: CoreJournal(
-        writer: writer, codings: codings, lines: linesOfTasks, isResumed: isOutermost),
+        writer: writer, codings: codings,
+        lines: codings.compactMapValues { results[$0.identifier]?.entry.n },
+        isResumed: isOutermost),
       finished: codings.compactMap { index, coding in
-        results[coding.identifier].map { (index, coding, $0) }
+        results[coding.identifier].map { (index, $0) }
       })
   }
 }
@@ -295,10 +293,10 @@ private struct CoreRestoration {
   let core: WorkflowCore
   let tasks: [AnyWorkflowTask]
   let journal: CoreJournal
-  let finished: [(TaskIndex, any JournaledResult, JournalMatch.Result)]
+  let finished: [(TaskIndex, JournalMatch.Result)]
 
   private var ends: [(TaskIndex, Delivery)] {
-    finished.map { ($0, .finished(tasks[Int($0)], $2.box)) }
+    finished.map { ($0, .finished($1.task, $1.box)) }
   }
 
   /// With the lock held: finishes the tasks that have recorded results, and attaches the
@@ -307,10 +305,8 @@ private struct CoreRestoration {
     _ state: inout WorkflowCore.State, _ waiters: inout [(WorkflowCore.TaskWaiter, Delivery)]
   ) {
     state.journal = journal
-    for (index, coding, result) in finished {
-      coding.store(result.box, in: tasks[Int(index)])
-    }
-    state.graph.restore(finished.map { (task: $0.0, date: $0.2.date) })
+    for (_, result) in finished { result.task.store(result.box) }
+    state.graph.restore(finished.map { (task: $0.0, date: $0.1.date) })
     let skipped = state.taskWaiters.keys.filter { state.graph[$0].state == .skipped }
       .map { ($0, Delivery.skipped(tasks[Int($0)])) }
     for (index, end) in ends + skipped {
@@ -340,11 +336,11 @@ extension JournaledTree {
   ///
   /// - Returns: Whether the workflows were still unchanged. If not, nothing happens.
   fileprivate func restore(
-    _ results: [String: JournalMatch.Result], lines: [String: Int], _ writer: JournalWriter
+    _ results: [String: JournalMatch.Result], _ writer: JournalWriter
   ) -> Bool {
     // Inner workflows first: their progress counts in the progress around them.
     let parts = cores.indices.reversed().map {
-      cores[$0].restoration(of: results, lines: lines, writer, isOutermost: $0 == 0)
+      cores[$0].restoration(of: results, writer, isOutermost: $0 == 0)
     }
     var waiters: [(WorkflowCore.TaskWaiter, Delivery)] = []
     let isPossible = cores[0].core.tree.withLock {

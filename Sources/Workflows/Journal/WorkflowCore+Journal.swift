@@ -43,16 +43,6 @@ struct CoreJournal {
     case failed(WorkflowJournalError)
   }
 
-  init(
-    writer: JournalWriter, codings: [TaskIndex: any JournaledResult], lines: [TaskIndex: Int],
-    isResumed: Bool
-  ) {
-    self.writer = writer
-    self.codings = codings
-    self.lines = lines
-    self.isResumed = isResumed
-  }
-
   /// Makes a task recorded, unless its result is recorded or being recorded in another
   /// way.
   mutating func add(_ coding: any JournaledResult, for task: TaskIndex) {
@@ -67,20 +57,10 @@ struct CoreJournal {
 }
 
 extension WorkflowCore {
-  /// A result to encode and record after unlock.
-  struct Recording {
-    let core: WorkflowCore
-    let writer: JournalWriter
-    let task: AnyWorkflowTask
-    let coding: any JournaledResult
-    let ticket: UInt64
-    let after: [String: Int]
-    let box: ResultObject
-  }
-
   /// The consequences of a change for the journal, after unlock.
   struct JournalEffects {
-    var recordings: [Recording] = []
+    /// Encode results, and pass them to the writers.
+    var recordings: [() -> Void] = []
     /// The forgettings by journal: an inner workflow may have a journal of its own.
     var forgettings: [(writer: JournalWriter, entries: [JournalWriter.Entry])] = []
 
@@ -95,7 +75,7 @@ extension WorkflowCore {
     /// After unlock: passes the entries to the writers.
     func carryOut() {
       for (writer, entries) in forgettings { writer.append(entries) }
-      for recording in recordings { recording.core.encode(recording) }
+      for record in recordings { record() }
     }
   }
 
@@ -125,34 +105,25 @@ extension WorkflowCore {
       after[coding.identifier] = core.state.journal?.lines[task] ?? 0
       return true
     }
-    let ticket = writer.nextTicket()
+    let (ticket, box) = (writer.nextTicket(), box())
     state.journal?.recordings[index] = ticket
     effects.journal = effects.journal ?? JournalEffects()
-    effects.journal?.recordings.append(
-      Recording(
-        core: self, writer: writer, task: task, coding: coding, ticket: ticket, after: after,
-        box: box()))
-    return true
-  }
-
-  /// After unlock, on the thread that ended the work: encodes the result and passes it to
-  /// the writer.
-  fileprivate func encode(_ recording: Recording) {
-    let identifier = recording.coding.identifier
-    do {
-      let data = try recording.coding.encoded(recording.box)
-      recording.writer.append([
-        JournalWriter.Entry(
-          core: self, task: recording.task, identifier: identifier, ticket: recording.ticket,
-          content: .recording(
-            box: recording.box, coding: recording.coding,
-            date: Date(), after: recording.after, data: data))
-      ])
-    } catch {
-      recordingFailed(
-        of: recording.task, ticket: recording.ticket,
-        .cannotEncode(identifier, reason: shortText(of: error)))
+    // On the thread that ended the work: encoding is the user's code.
+    effects.journal?.recordings.append { [self, after] in
+      do {
+        let data = try coding.encoded(box)
+        writer.append([
+          JournalWriter.Entry(
+            core: self, task: task, identifier: coding.identifier, ticket: ticket,
+            content: .recording(box: box, coding: coding, date: Date(), after: after, data: data))
+        ])
+      } catch {
+        recordingFailed(
+          of: task, ticket: ticket,
+          .cannotEncode(coding.identifier, reason: shortText(of: error)))
+      }
     }
+    return true
   }
 
   /// Handles the outcome of a batch: it is on the disk or cannot be written.
@@ -167,11 +138,10 @@ extension WorkflowCore {
         case (.forgetting, let outcome):
           noteRemoval(of: task.index, outcome, &state)
           endHold(of: task.index, &state, &effects)
-        case (.recording(let box, let coding, _, _, _), .success(let line)):
+        case (.recording(let box, _, _, _, _), .success(let line)):
           guard let line, endRecording(of: task, done.entry.ticket, &state) else { continue }
           state.journal?.lines[task.index] = line
-          finishNow(
-            task, &state, &effects, store: { coding.store(box, in: task) }, box: { box })
+          finishNow(task, &state, &effects, store: { task.store(box) }, box: { box })
         case (.recording, .failure(let error)):
           failed.append((task, done.entry.ticket, error))
         }

@@ -83,16 +83,11 @@ extension WorkflowJournalError: LocalizedError {
   private func text(of code: Int32) -> String { String(cString: strerror(code)) }
 
   private func details(of resumption: WorkflowResumption) -> String {
-    var sentences = ""
+    func sentence(_ title: String, _ count: Int, _ name: (Int) -> String) -> String {
+      count == 0 ? "" : "\(title): \(TaskNames.list(count, limit: 10, name)). "
+    }
     let (unknown, changed) = (resumption.unknown, resumption.changed)
-    if !unknown.isEmpty {
-      let names = TaskNames.list(unknown.count, limit: 10) { TaskNames.quoted(unknown[$0]) }
-      sentences += "Not in the workflow: \(names). "
-    }
-    if !changed.isEmpty {
-      let names = TaskNames.list(changed.count, limit: 10) { changed[$0].description }
-      sentences += "Changed: \(names). "
-    }
-    return sentences
+    return sentence("Not in the workflow", unknown.count) { TaskNames.quoted(unknown[$0]) }
+      + sentence("Changed", changed.count) { changed[$0].description }
   }
 }

@@ -243,15 +243,7 @@ extension TaskWork {
   ///
   /// The value is valid only if a later ``checkGoesOn()`` does not throw.
   fileprivate func end<Input>(of prerequisite: WorkflowTask<Input>) -> Result<Input, any Error> {
-    let end = prerequisite.core?.read { state -> Result<Input, any Error>? in
-      switch state.graph[prerequisite.index].state {
-      case .finished: prerequisite.stored.map { .success($0) }
-      case .failed: state.error(of: prerequisite).map { .failure($0) }
-      case .cancelled: .failure(CancellationError())
-      case .skipped: .failure(TaskSkipped())
-      case .pending, .ready, .executing: nil
-      }
-    }
+    let end = prerequisite.core?.read { prerequisite.end(in: $0) }
     return (end ?? nil) ?? .failure(WorkflowError.noResult(of: prerequisite))
   }
 }

@@ -11,19 +11,12 @@ final class EventStream: Sendable {
 extension WorkflowCore {
   typealias Streams = [ObjectIdentifier: EventStream]
 
-  func add(_ stream: EventStream) {
+  /// Adds or removes a stream, to which the caller keeps a reference.
+  func set(_ stream: EventStream, isAdded: Bool) {
+    let (key, new) = (ObjectIdentifier(stream), isAdded ? stream : nil)
     change { state in
-      let streams = [ObjectIdentifier(stream): stream]
-      state.streams.merge(streams) { $1 }
-      Self.add(streams, inside: state.nestings)
-    }
-  }
-
-  func remove(_ stream: EventStream) {
-    change { state in
-      let streams = [ObjectIdentifier(stream): stream]
-      state.streams[ObjectIdentifier(stream)] = nil
-      Self.remove(streams, inside: state.nestings)
+      state.streams[key] = new
+      Self.forEach(inside: state.nestings) { $0.outerStreams[key] = new }
     }
   }
 

@@ -12,50 +12,42 @@ import Futures
 
 extension Notification.Name {
   /// A task has begun to execute; the object is the task.
-  public static var taskDidStart: Notification.Name { WorkflowNotification.taskDidStart.used }
+  public static var taskDidStart: Notification.Name { used(.taskDidStart) }
   /// A task has finished; the object is the task.
-  public static var taskDidFinish: Notification.Name { WorkflowNotification.taskDidFinish.used }
+  public static var taskDidFinish: Notification.Name { used(.taskDidFinish) }
   /// A task has failed; the object is the task.
-  public static var taskDidFail: Notification.Name { WorkflowNotification.taskDidFail.used }
+  public static var taskDidFail: Notification.Name { used(.taskDidFail) }
   /// A task was cancelled; the object is the task.
-  public static var taskDidCancel: Notification.Name { WorkflowNotification.taskDidCancel.used }
+  public static var taskDidCancel: Notification.Name { used(.taskDidCancel) }
   /// A task was skipped; the object is the task.
-  public static var taskDidSkip: Notification.Name { WorkflowNotification.taskDidSkip.used }
+  public static var taskDidSkip: Notification.Name { used(.taskDidSkip) }
   /// A task was reset; the object is the task.
-  public static var taskDidReset: Notification.Name { WorkflowNotification.taskDidReset.used }
+  public static var taskDidReset: Notification.Name { used(.taskDidReset) }
   /// A task is retried; the object is the task.
-  public static var taskDidRetry: Notification.Name { WorkflowNotification.taskDidRetry.used }
+  public static var taskDidRetry: Notification.Name { used(.taskDidRetry) }
   /// A workflow is about to start its tasks; the object is the workflow.
-  public static var workflowWillStart: Notification.Name {
-    WorkflowNotification.workflowWillStart.used
-  }
+  public static var workflowWillStart: Notification.Name { used(.workflowWillStart) }
   /// A workflow is about to cancel its tasks; the object is the workflow.
-  public static var workflowWillCancel: Notification.Name {
-    WorkflowNotification.workflowWillCancel.used
-  }
+  public static var workflowWillCancel: Notification.Name { used(.workflowWillCancel) }
   /// A workflow is about to reset its tasks; the object is the workflow.
-  public static var workflowWillReset: Notification.Name {
-    WorkflowNotification.workflowWillReset.used
-  }
+  public static var workflowWillReset: Notification.Name { used(.workflowWillReset) }
   /// A workflow is about to retry its tasks; the object is the workflow.
-  public static var workflowWillRetry: Notification.Name {
-    WorkflowNotification.workflowWillRetry.used
-  }
+  public static var workflowWillRetry: Notification.Name { used(.workflowWillRetry) }
   /// The last task of a workflow has finished or was skipped; the object is the workflow.
-  public static var workflowDidFinish: Notification.Name {
-    WorkflowNotification.workflowDidFinish.used
-  }
+  public static var workflowDidFinish: Notification.Name { used(.workflowDidFinish) }
   /// A task of a workflow has failed; the object is the workflow.
   ///
   /// The task is in the user info under ``Workflow/taskKey``.
-  public static var workflowTaskDidFail: Notification.Name {
-    WorkflowNotification.workflowTaskDidFail.used
-  }
+  public static var workflowTaskDidFail: Notification.Name { used(.workflowTaskDidFail) }
   /// A task of a workflow was cancelled; the object is the workflow.
   ///
   /// The task is in the user info under ``Workflow/taskKey``.
-  public static var workflowTaskDidCancel: Notification.Name {
-    WorkflowNotification.workflowTaskDidCancel.used
+  public static var workflowTaskDidCancel: Notification.Name { used(.workflowTaskDidCancel) }
+
+  /// The name of a kind of notification, which counts as used from now on.
+  private static func used(_ notification: WorkflowNotification) -> Notification.Name {
+    WorkflowNotification.usedNames.bitwiseOr(1 << notification.rawValue, ordering: .relaxed)
+    return notification.name
   }
 }
 
@@ -65,7 +57,7 @@ enum WorkflowNotification: UInt16 {
   case workflowWillStart, workflowWillCancel, workflowWillReset, workflowWillRetry
   case workflowDidFinish, workflowTaskDidFail, workflowTaskDidCancel, taskDidSkip
 
-  private static let usedNames = Atomic<UInt16>(0)
+  fileprivate static let usedNames = Atomic<UInt16>(0)
 
   /// Whether the program has read any of the names.
   @inline(__always)
@@ -73,30 +65,14 @@ enum WorkflowNotification: UInt16 {
 
   var isUsed: Bool { Self.usedNames.load(ordering: .relaxed) & (1 << rawValue) != 0 }
 
-  /// The name, which counts as used from now on.
-  var used: Notification.Name {
-    Self.usedNames.bitwiseOr(1 << rawValue, ordering: .relaxed)
-    return name
-  }
+  /// In the order of the cases.
+  private static let names = [
+    "WorkflowTaskDidStart", "WorkflowTaskDidFinish", "WorkflowTaskDidFail",
+    "WorkflowTaskDidCancel", "WorkflowTaskDidReset", "WorkflowTaskDidRetry",
+    "WorkflowWillStart", "WorkflowWillCancel", "WorkflowWillReset", "WorkflowWillRetry",
+    "WorkflowDidFinish", "WorkflowOneTaskDidFail", "WorkflowOneTaskDidCancel",
+    "WorkflowTaskDidSkip",
+  ]
 
-  var name: Notification.Name {
-    let text =
-      switch self {
-      case .taskDidStart: "WorkflowTaskDidStart"
-      case .taskDidFinish: "WorkflowTaskDidFinish"
-      case .taskDidFail: "WorkflowTaskDidFail"
-      case .taskDidCancel: "WorkflowTaskDidCancel"
-      case .taskDidSkip: "WorkflowTaskDidSkip"
-      case .taskDidReset: "WorkflowTaskDidReset"
-      case .taskDidRetry: "WorkflowTaskDidRetry"
-      case .workflowWillStart: "WorkflowWillStart"
-      case .workflowWillCancel: "WorkflowWillCancel"
-      case .workflowWillReset: "WorkflowWillReset"
-      case .workflowWillRetry: "WorkflowWillRetry"
-      case .workflowDidFinish: "WorkflowDidFinish"
-      case .workflowTaskDidFail: "WorkflowOneTaskDidFail"
-      case .workflowTaskDidCancel: "WorkflowOneTaskDidCancel"
-      }
-    return Notification.Name(text)
-  }
+  var name: Notification.Name { Notification.Name(Self.names[Int(rawValue)]) }
 }

@@ -17,9 +17,9 @@ extension Workflow {
     let core = core
     let listener = EventStream(continuation)
     continuation.onTermination = { [weak core, weak listener] _ in
-      if let listener { core?.remove(listener) }
+      if let listener { core?.set(listener, isAdded: false) }
     }
-    core.add(listener)
+    core.set(listener, isAdded: true)
     return stream
   }
 
@@ -225,14 +225,17 @@ final class WorkflowProgress: Sendable {
     }
   }
 
-  func tell(_ news: Delivery) {
+  /// Counts a piece of news; `false` if it does not change how many tasks have finished.
+  @discardableResult
+  func tell(_ news: Delivery) -> Bool {
     switch news {
     case .finished(let task, _), .skipped(let task):
       change { $0.finish(ObjectIdentifier(task)) }
     case .reset(let task): change { $0.reset(ObjectIdentifier(task)) }
     case .started, .failed, .cancelled, .attemptFailed, .retried, .workflowFinished, .announced:
-      break
+      return false
     }
+    return true
   }
 
   /// Counts the share of a task's inner workflow.

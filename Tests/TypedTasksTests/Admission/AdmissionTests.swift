@@ -211,27 +211,6 @@ struct AdmissionTests {
     for other in others { #expect(await other.outcome() == .success) }
   }
 
-  @Test("Tasks of one category run in the order in which they were added, one at a time")
-  func order() async {
-    let queue = TaskQueue()
-    let log = Log<Int>()
-    let running = Counter()
-    let tasks = (0..<200).map { number in
-      let task = Sample<Int> { _, finish in
-        running.add()
-        log.append(number)
-        running.add(-1)
-        finish(.success(number))
-      }
-      task.addCondition(Conditions.MutuallyExclusive(Printer.self))
-      return task
-    }
-    queue.addAll(tasks)
-    for task in tasks { #expect(await task.outcome() == .success) }
-    #expect(log.entries == Array(0..<200))
-    #expect(running.highest == 1)
-  }
-
   @Test("A task of two categories lets one pass that needs only the free one, and keeps its place")
   func twoCategories() async {
     let queue = TaskQueue()
@@ -572,5 +551,31 @@ struct AdmissionTests {
     blocker.finish(with: .success(1))
     await queue.finished()
     #expect(log.entries.first == "urgent")
+  }
+}
+
+/// A task that gets no thread for half a second lets the next one pass, so no other test may
+/// take the threads meanwhile.
+@Suite("Admission in order", .timeLimit(.minutes(5)), .alone)
+struct AdmissionOrderTests {
+  @Test("Tasks of one category run in the order in which they were added, one at a time")
+  func order() async {
+    let queue = TaskQueue()
+    let log = Log<Int>()
+    let running = Counter()
+    let tasks = (0..<200).map { number in
+      let task = Sample<Int> { _, finish in
+        running.add()
+        log.append(number)
+        running.add(-1)
+        finish(.success(number))
+      }
+      task.addCondition(Conditions.MutuallyExclusive(Printer.self))
+      return task
+    }
+    queue.addAll(tasks)
+    for task in tasks { #expect(await task.outcome() == .success) }
+    #expect(log.entries == Array(0..<200))
+    #expect(running.highest == 1)
   }
 }

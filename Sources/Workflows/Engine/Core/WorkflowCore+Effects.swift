@@ -66,7 +66,9 @@ extension WorkflowCore {
     }
 
     /// With the lock held: notes that a pool needs a worker.
-    mutating func spawn(_ core: WorkflowCore, _ pool: Int, _ state: borrowing State) {
+    mutating func spawn(_ core: WorkflowCore, _ pool: Int, _ state: inout State) {
+      state.pools[pool].workersInLine += 1
+      state.pools[pool].workerCount += 1
       let reference = PoolReference(core: core, pool: pool)
       if state.pools[pool].isSynchronous {
         lateSpawns.append(reference)

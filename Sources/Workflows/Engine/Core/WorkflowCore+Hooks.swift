@@ -39,10 +39,7 @@ extension WorkflowCore {
   func endHold(of index: TaskIndex, _ state: inout State, _ effects: inout Effects) {
     guard let count = state.untoldHooks[index] else { return }
     state.untoldHooks[index] = count > 1 ? count - 1 : nil
-    let node = state.graph[index]
-    guard count == 1, !state.isReleased, node.state == .ready,
-      node.flags.contains(.isHandedOver), !node.flags.contains(.isDelayed)
-    else { return }
+    guard count == 1, !state.isReleased, state.graph.mayBegin(index) else { return }
     enqueue(index, &state, &effects)
   }
 }

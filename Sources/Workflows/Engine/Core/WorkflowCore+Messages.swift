@@ -17,7 +17,7 @@ extension WorkflowCore {
     perform { state, effects in
       if let promise { expect(promise, &state, &effects) }
       guard !state.isReleased else { return }
-      let hasUnsuccessful = state.graph.failedCount > 0 || state.graph.cancelledCount > 0
+      let hasUnsuccessful = state.graph.hasUnsuccessful
       if message == .retry, hasUnsuccessful { state.graph.includeAll() }
       propagate(message, from: allTasks(meantBy: message, state), &state, &effects)
       if promise != nil { tellUntoldFinish(&state, &effects) }
@@ -154,7 +154,7 @@ extension WorkflowCore {
     if hasCancelled || hasReset {
       effects.steps.append(.innerTaskGot(message, self))
     } else if hasChanged, message == .reset, state.journal != nil {
-      effects.steps.append(.innerRunsAgain(self))
+      effects.steps.append(.innerTaskGot(.prerequisiteRunsAgain, self))
     }
     return hasReset
   }

@@ -2,29 +2,11 @@ import Futures
 
 /// The end of a run: the workflow is quiescent, no task is active.
 struct Rest {
-  /// The outcome as plain lists.
-  ///
-  /// The dictionaries are made after unlock, because hashing may run a subclass's code.
-  enum Kind {
-    case finished
-    case failed([(AnyWorkflowTask, any Error)])
-    case cancelled([AnyWorkflowTask])
-    case stuck([(AnyWorkflowTask, [AnyWorkflowTask])])
-  }
-
-  let kind: Kind
+  /// Makes the outcome; after unlock, because hashing may run a subclass's code.
+  let outcome: () -> WorkflowOutcome
   /// The timer of the run, if it had a timeout.
   let timer: Future<Void>?
   let promises: [Promise<WorkflowOutcome>]
-
-  var outcome: WorkflowOutcome {
-    switch kind {
-    case .finished: .finished
-    case .failed(let errors): .failed(Dictionary(errors) { first, _ in first })
-    case .cancelled(let tasks): .cancelled(tasks)
-    case .stuck(let waiting): .stuck(Dictionary(waiting) { first, _ in first })
-    }
-  }
 }
 
 extension WorkflowCore {
@@ -37,7 +19,7 @@ extension WorkflowCore {
     let (promises, timer) = (state.takeOutcomes(), state.runTimer.take())
     guard !promises.isEmpty || timer != nil || state.delegate != nil || !state.streams.isEmpty
     else { return nil }
-    return Rest(kind: kindOfRest(state), timer: timer, promises: promises)
+    return Rest(outcome: outcomeOfRest(state), timer: timer, promises: promises)
   }
 
   /// With the lock held, when no task is active: whether streams still wait for news from
@@ -68,15 +50,15 @@ extension WorkflowCore {
   /// After unlock, on the delivering thread: informs observers how a run has ended.
   func tell(_ rest: Rest) {
     rest.timer?.cancel()
-    let outcome = rest.outcome
+    let outcome = rest.outcome()
     tellDelegate { $0.workflow($1, didEndRunWith: outcome) }
     yield(.runDidEnd(outcome))
     for promise in rest.promises { promise.succeed(with: outcome) }
   }
 
-  private func kindOfRest(_ state: borrowing State) -> Rest.Kind {
+  private func outcomeOfRest(_ state: borrowing State) -> () -> WorkflowOutcome {
     let graph = state.graph
-    if graph.unfinishedCount == 0 || state.isReleased { return .finished }
+    if graph.unfinishedCount == 0 || state.isReleased { return { .finished } }
     var errors: [(AnyWorkflowTask, any Error)] = []
     var cancelled: [AnyWorkflowTask] = []
     var unfinished: ContiguousArray<TaskIndex> = []
@@ -90,15 +72,15 @@ extension WorkflowCore {
       case .pending, .ready, .executing: unfinished.append(index)
       }
     }
-    if !errors.isEmpty { return .failed(errors) }
-    if !cancelled.isEmpty { return .cancelled(cancelled) }
-    if unfinished.isEmpty { return .finished }
-    return .stuck(
-      unfinished.map { index in
-        let others = graph.prerequisites(of: index).filter {
-          graph[$0].state != .finished && graph[$0].state != .skipped
-        }
-        return (state.tasks[Int(index)], others.map { state.tasks[Int($0)] })
-      })
+    if !errors.isEmpty { return { [errors] in .failed(Dictionary(errors) { first, _ in first }) } }
+    if !cancelled.isEmpty { return { [cancelled] in .cancelled(cancelled) } }
+    if unfinished.isEmpty { return { .finished } }
+    let waiting = unfinished.map { index in
+      let others = graph.prerequisites(of: index).filter {
+        graph[$0].state != .finished && graph[$0].state != .skipped
+      }
+      return (state.tasks[Int(index)], others.map { state.tasks[Int($0)] })
+    }
+    return { .stuck(Dictionary(waiting) { first, _ in first }) }
   }
 }

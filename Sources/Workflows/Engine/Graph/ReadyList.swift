@@ -29,15 +29,12 @@ struct ReadyList {
   @inline(__always)
   mutating func append(_ task: TaskIndex, priority: Int8) {
     count += 1
-    if priority == 0 {
-      normal.tasks.append(task)
-    } else if let place = others.firstIndex(where: { $0.priority <= priority }) {
-      if others[place].priority != priority { others.insert((priority, Line()), at: place) }
-      others[place].line.tasks.append(task)
-    } else {
-      others.append((priority, Line()))
-      others[others.count - 1].line.tasks.append(task)
+    if priority == 0 { return normal.tasks.append(task) }
+    let place = others.firstIndex(where: { $0.priority <= priority }) ?? others.count
+    if place == others.count || others[place].priority != priority {
+      others.insert((priority, Line()), at: place)
     }
+    others[place].line.tasks.append(task)
   }
 
   @inline(__always)
@@ -48,13 +45,10 @@ struct ReadyList {
   }
 
   private mutating func popByPriority() -> TaskIndex? {
-    for place in others.indices where others[place].priority > 0 {
+    for place in others.indices {
+      if others[place].priority < 0, let task = normal.popFirst() { return task }
       if let task = others[place].line.popFirst() { return task }
     }
-    if let task = normal.popFirst() { return task }
-    for place in others.indices where others[place].priority < 0 {
-      if let task = others[place].line.popFirst() { return task }
-    }
-    return nil
+    return normal.popFirst()
   }
 }

@@ -88,7 +88,7 @@ extension TaskGraph {
   /// Checks the two lists of edges and the counts of prerequisites.
   private func edgeViolation(at index: TaskIndex) -> String? {
     let node = self[index]
-    var (expected, last) = (Node(conditions: Conditions(node.rule)), Int32(-1))
+    var (expected, last) = (Node(conditions: node.conditions.intersection(.rules)), Int32(-1))
     var edge = node.firstPrerequisite
     while edge >= 0 {
       if edges[Int(edge)].dependent != index { return "waits on an edge of another" }

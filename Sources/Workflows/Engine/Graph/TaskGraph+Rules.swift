@@ -41,16 +41,6 @@ extension TaskGraph {
   }
 }
 
-extension TaskGraph.Conditions {
-  init(_ rule: TriggerRule) {
-    switch rule {
-    case .whenAllSucceed: self = []
-    case .whenAllDone: self = .runsWhenAllDone
-    case .whenAnyFails: self = .runsWhenAnyFails
-    }
-  }
-}
-
 extension TaskGraph.Node {
   var rule: TriggerRule {
     if conditions.contains(.runsWhenAllDone) { return .whenAllDone }

@@ -142,6 +142,8 @@ struct TaskGraph {
   var executingCount: Int { counts.2 }
   var cancelledCount: Int { counts.3 }
   var failedCount: Int { counts.5 }
+  /// Whether tasks have failed or were cancelled.
+  var hasUnsuccessful: Bool { failedCount > 0 || cancelledCount > 0 }
 
   private mutating func count(_ state: WorkflowTaskState, by amount: Int) {
     switch state {
@@ -184,11 +186,14 @@ struct TaskGraph {
   /// Returns the tasks without repetitions, in the same order.
   mutating func unique(_ tasks: ContiguousArray<TaskIndex>) -> ContiguousArray<TaskIndex> {
     let walk = nextWalk()
-    return tasks.filter { task in
-      let isNew = nodes[Int(task)].walk != walk
-      nodes[Int(task)].walk = walk
-      return isNew
-    }
+    return tasks.filter { visits($0, in: walk) }
+  }
+
+  /// Notes that a walk has reached a task; `false` if it had before.
+  private mutating func visits(_ task: TaskIndex, in walk: UInt32) -> Bool {
+    if nodes[Int(task)].walk == walk { return false }
+    (nodes[Int(task)].walk, nodes[Int(task)].edgesToWalk) = (walk, 0)
+    return true
   }
 
   /// Adds a task that has the given state so far; its prerequisites may change that.
@@ -200,7 +205,7 @@ struct TaskGraph {
     let index = TaskIndex(nodes.count)
     var flags: Flags = hearsMessages ? .hearsMessages : []
     if hasExcluded, prerequisites.contains(where: isExcluded) { flags.insert(.isExcluded) }
-    var conditions = Conditions(rule)
+    var conditions = Conditions(rawValue: rule.rawValue)
     if runsWorkflow { conditions.insert(.runsWorkflow) }
     nodes.append(Node(state: state, flags: flags, conditions: conditions))
     knownLastTasks = nil
@@ -293,8 +298,7 @@ struct TaskGraph {
           edges[Int(edge)].dependent, edges[Int(edge)].nextDependent
         )
         edge = following
-        guard nodes[Int(dependent)].walk != walk else { continue }
-        nodes[Int(dependent)].walk = walk
+        guard visits(dependent, in: walk) else { continue }
         cameFrom[dependent] = task
         if dependent == goal {
           var path = [goal]
@@ -361,8 +365,7 @@ struct TaskGraph {
       while edge >= 0 {
         let prerequisite = edges[Int(edge)].prerequisite
         edge = edges[Int(edge)].nextPrerequisite
-        guard nodes[Int(prerequisite)].walk != walk else { continue }
-        nodes[Int(prerequisite)].walk = walk
+        guard visits(prerequisite, in: walk) else { continue }
         found.append(prerequisite)
       }
     }
@@ -697,11 +700,7 @@ struct TaskGraph {
   ) -> ContiguousArray<TaskIndex> {
     let walk = nextWalk()
     var found: ContiguousArray<TaskIndex> = []
-    for origin in origins where nodes[Int(origin)].walk != walk {
-      nodes[Int(origin)].walk = walk
-      nodes[Int(origin)].edgesToWalk = 0
-      found.append(origin)
-    }
+    for origin in origins where visits(origin, in: walk) { found.append(origin) }
     var next = 0
     while next < found.count {
       let node = self[found[next]]
@@ -709,14 +708,10 @@ struct TaskGraph {
       if isBarrier(node) { continue }
       var edge = node.firstDependent
       while edge >= 0 {
-        let dependent = Int(edges[Int(edge)].dependent)
+        let dependent = edges[Int(edge)].dependent
         edge = edges[Int(edge)].nextDependent
-        if nodes[dependent].walk != walk {
-          nodes[dependent].walk = walk
-          nodes[dependent].edgesToWalk = 0
-          found.append(TaskIndex(dependent))
-        }
-        nodes[dependent].edgesToWalk += 1
+        if visits(dependent, in: walk) { found.append(dependent) }
+        nodes[Int(dependent)].edgesToWalk += 1
       }
     }
     return found

@@ -142,11 +142,10 @@ extension WorkflowCore {
     /// To an inner workflow: its task has begun.
     case start(WorkflowCore, retries: Bool)
     /// From an inner workflow: a task was cancelled, or one that had ended was reset (also
-    /// because a retried task is in front of it), and not by the task around the workflow.
+    /// because a retried task is in front of it), and not by the task around the workflow. From
+    /// one with a journal also that a task which had neither finished nor been skipped was reset:
+    /// `prerequisiteRunsAgain`.
     case innerTaskGot(TaskMessage, WorkflowCore)
-    /// From an inner workflow with a journal: a task that had neither finished nor been skipped
-    /// was reset, and not by the task around the workflow.
-    case innerRunsAgain(WorkflowCore)
     /// From an inner workflow: its last task has finished.
     case innerFinished(WorkflowCore)
     /// A named limit of the tree has a free permit.
@@ -308,10 +307,6 @@ extension WorkflowCore {
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
         owner.core.innerTaskGot(message, owner, &owner.core.state, &effects)
-      case .innerRunsAgain(let core):
-        guard let owner = core.state.owner else { continue }
-        effects.hasChanged(owner.core)
-        owner.core.innerRunsAgain(owner, &owner.core.state, &effects)
       case .innerFinished(let core):
         guard let owner = core.state.owner else { continue }
         effects.hasChanged(owner.core)
@@ -332,10 +327,8 @@ extension WorkflowCore {
       announceLater(.workflowWillReset, as: .workflowWillReset, &state)
     }
     propagateFromOutside(message, goesOn: wasExecuting, &state, &effects)
-    let graph = state.graph
     state.owner?.nesting.onlyCleansUp =
-      message == .cancel && graph.unfinishedCount > 0 && graph.cancelledCount == 0
-      && graph.failedCount == 0
+      message == .cancel && state.graph.unfinishedCount > 0 && !state.graph.hasUnsuccessful
   }
 
   private func startInside(retries: Bool, _ state: inout State, _ effects: inout Effects) {
@@ -358,7 +351,7 @@ extension WorkflowCore {
       // An executing task hears of it when the inner workflow has finished again. A task
       // whose result is being recorded already has that result.
       let isRecording = node.flags.contains(.isRecording)
-      if node.state == .executing, !isRecording {
+      if message != .prerequisiteRunsAgain, node.state == .executing, !isRecording {
         owner.nesting.goesOn()
         // The inner tasks take room instead of a task that made its result.
         if !owner.nesting.isEnding, node.run == owner.nesting.begunRun {
@@ -368,18 +361,13 @@ extension WorkflowCore {
       guard node.state == .finished || isRecording else {
         // Restored tasks stay finished behind one that is retried.
         if message == .retry { return }
-        return resetRestored(behind: owner, hasReset: true, &state, &effects)
+        return resetRestored(behind: owner, hasReset: message == .reset, &state, &effects)
       }
+      // A task that has its result keeps it: no task inside has lost one.
+      if message == .prerequisiteRunsAgain { return }
     }
     sendAlone(
       message == .retry ? .reset : message, to: owner.task, owner.nesting, &state, &effects)
-  }
-
-  private func innerRunsAgain(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
-    // A task that has its result keeps it: no task inside has lost one.
-    let node = state.graph[owner.task.index]
-    guard node.state != .finished, !node.flags.contains(.isRecording) else { return }
-    resetRestored(behind: owner, hasReset: false, &state, &effects)
   }
 
   /// With the lock held: resets what is restored behind a task that has no result, after a task
@@ -415,7 +403,7 @@ extension WorkflowCore {
       && propagate(.reset, from: restored.tasks, isFromOutside: true, &state, &effects)
     guard state.owner != nil else { return }
     effects.steps.append(
-      hasReset || resetsMore ? .innerTaskGot(.reset, self) : .innerRunsAgain(self))
+      .innerTaskGot(hasReset || resetsMore ? .reset : .prerequisiteRunsAgain, self))
   }
 
   private func innerHasFinished(_ owner: Owner, _ state: inout State, _ effects: inout Effects) {
@@ -487,15 +475,12 @@ extension WorkflowCore {
   /// failure or cancellation.
   var isStuck: Bool {
     state.graph.activeCount == 0 && state.graph.unfinishedCount > 0
-      && state.graph.failedCount == 0 && state.graph.cancelledCount == 0
+      && !state.graph.hasUnsuccessful
   }
 
   /// With the lock held: whether the workflow is quiescent after a failure or
   /// cancellation.
-  private var restsBadly: Bool {
-    let graph = state.graph
-    return graph.activeCount == 0 && (graph.failedCount > 0 || graph.cancelledCount > 0)
-  }
+  private var restsBadly: Bool { state.graph.activeCount == 0 && state.graph.hasUnsuccessful }
 
   /// With the lock held: ends the task around a workflow that is quiescent after a
   /// failure or cancellation.

@@ -18,16 +18,6 @@ enum Delivery: Sendable {
 }
 
 extension Delivery {
-  /// Whether the news can change how many tasks of the workflow have finished.
-  var countsOutside: Bool {
-    switch self {
-    case .finished, .skipped, .reset: true
-    default: false
-    }
-  }
-}
-
-extension Delivery {
   /// The task that the news is about, if there is one.
   var task: AnyWorkflowTask? {
     switch self {

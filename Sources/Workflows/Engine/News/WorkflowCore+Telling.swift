@@ -139,11 +139,9 @@ extension WorkflowCore {
 
   private func tellCounters(_ news: Delivery) {
     let (progress, owner) = read { ($0.progress, $0.owner?.task) }
-    if let progress {
-      progress.tell(news)
-      // The progress of an outer workflow is computed from this one.
-      if let owner, news.countsOutside { owner.core?.tellProgress(of: owner) }
-    }
+    guard let progress, progress.tell(news), let owner else { return }
+    // The progress of an outer workflow is computed from this one.
+    owner.core?.tellProgress(of: owner)
   }
 
   /// Removes a future of a task that was cancelled.

@@ -182,11 +182,8 @@ extension WorkflowCore {
         continue
       }
       core.state.limits.places[task] = nil
-      let node = core.state.graph[task]
       // A task that was cancelled or reset meanwhile no longer waits.
-      guard !core.state.isReleased, node.state == .ready, !node.flags.contains(.isDelayed),
-        node.flags.contains(.isHandedOver)
-      else { continue }
+      guard !core.state.isReleased, core.state.graph.mayBegin(task) else { continue }
       core.state.limits.places[task] = NamedLimit.Place(limit: limit, round: limit.reserve())
       effects.hasChanged(core)
       core.enqueue(task, &core.state, &effects)

@@ -43,12 +43,6 @@ struct Pools {
     var isUnused: Bool {
       taskCount == 0 && workerCount == 0 && ready.isEmpty && !isWatched && !isWaitingForRoom
     }
-
-    /// Counts a worker that is about to be queued.
-    mutating func expectWorker() {
-      workersInLine += 1
-      workerCount += 1
-    }
   }
 
   private(set) var all: [Pool]

@@ -180,14 +180,6 @@ enum WorkflowClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// Seconds since the reference date of Foundation.
-  static var date: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Double(time.tv_sec) - Date.timeIntervalBetween1970AndReferenceDate
-      + Double(time.tv_nsec) / 1e9
-  }
-
   /// Converts times of the monotonic clock to calendar dates, without a system call each
   /// time.
   struct Calendar {
@@ -200,7 +192,7 @@ enum WorkflowClock {
       // The calendar clock may have been set meanwhile.
       if time &- asked > 50_000_000 {
         asked = time
-        offset = WorkflowClock.date - Double(time) / 1e9
+        offset = Date.timeIntervalSinceReferenceDate - Double(time) / 1e9
       }
       return Double(time) / 1e9 + offset
     }

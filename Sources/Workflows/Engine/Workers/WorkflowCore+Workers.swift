@@ -40,8 +40,7 @@ extension WorkflowCore {
         return true
       }
     }
-    state.pools[pool].expectWorker()
-    effects.spawn(self, pool, state)
+    effects.spawn(self, pool, &state)
     return true
   }
 
@@ -124,8 +123,7 @@ extension WorkflowCore {
         if !state.pools[pool].isSynchronous, state.pools[pool].workersInLine == 0,
           !state.pools[pool].ready.isEmpty, hasRoom(for: pool, &state)
         {
-          state.pools[pool].expectWorker()
-          effects.spawn(self, pool, state)
+          effects.spawn(self, pool, &state)
         }
         return (task, state.graph[index].run, hook)
       }
@@ -153,8 +151,7 @@ extension WorkflowCore {
         return true
       }
       if state.pools[pool].isSynchronous { return false }
-      state.pools[pool].expectWorker()
-      effects.spawn(self, pool, state)
+      effects.spawn(self, pool, &state)
       return true
     }
       // The context may just have turned out to be synchronous.
