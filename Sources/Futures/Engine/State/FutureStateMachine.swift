@@ -175,7 +175,7 @@ package struct FutureStateMachine: ~Copyable {
   /// Turns a watcher into a consumer, because one of its own consumers now wants the value, or
   /// a consumer back into a watcher.
   ///
-  /// Returns `false` if the waiter is one already, or has been told.
+  /// Returns `false` if the waiter has that role already, or has been told.
   mutating func becomeConsumer(_ waiter: Waiter, if isConsumer: Bool = true) -> Bool {
     guard !isSettled, waiter.isEnlisted, waiter.isConsumer != isConsumer else { return false }
     waiter.become(consumer: isConsumer)

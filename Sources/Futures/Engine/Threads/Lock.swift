@@ -111,7 +111,7 @@ extension Lock {
 /// Makes a key for a word that each thread has of its own.
 func makeThreadKey() -> pthread_key_t {
   var key = pthread_key_t()
-  pthread_key_create(&key, nil)
+  precondition(pthread_key_create(&key, nil) == 0, "no key for a word of each thread")
   return key
 }
 

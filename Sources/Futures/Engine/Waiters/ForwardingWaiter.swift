@@ -166,7 +166,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     return last == nil ? takeOrphans() : nil
   }
 
-  /// Returns the waiters of an orphan; `nil` if this is none, which then gets another state.
+  /// Returns the waiters of an orphan; `nil` if this is none. The state then becomes `other`, if
+  /// there is one.
   private func takeOrphans(orBecome other: State? = nil) -> WaiterList? {
     let orphans = state.withLock { state -> WaiterList? in
       guard case .orphaned(let waiters) = state else {
@@ -238,8 +239,8 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
             state = .moved
             return (awaited, true)
           }
-          // This waiter may have moved to another source meanwhile. A future that the edge owned
-          // would have been found.
+          // This waiter may have moved to another source meanwhile. An edge to a future either
+          // owns it, and has found it, or is a reference.
           guard case .reference(let now) = current, case .reference(let seen)? = edge, now === seen
           else { return (nil, false) }
           state = .orphaned(waiters)

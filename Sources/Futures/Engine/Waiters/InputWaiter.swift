@@ -1,4 +1,7 @@
-/// Waits for one of the futures that a join or a traversal waits for.
+/// Waits for a future. If that is released and stands for another one, it waits for the other
+/// one.
+///
+/// The edge leads to no future if a subclass waits for an operation of another kind.
 class InputWaiter: CallbackWaiter, @unchecked Sendable {
   // Sendable: `edge` has a lock.
   private let edge: Lock<Upstream>

@@ -19,10 +19,10 @@ package enum Waiter {
   /// Library code of another kind.
   case callback(CallbackWaiter)
 
-  // The links are read and written one by one. A list operation touches three or four of
-  // them, and an access to a whole struct through an enum costs more than the operation.
+  // The links are read and written one by one, where they are. A list operation touches three
+  // or four of them, and a copy of the whole struct costs more than the operation.
 
-  /// Calls a closure with the links where they are, without a copy.
+  /// Calls a closure with the links.
   @inline(__always)
   private func withLinks<Outcome>(_ body: (inout WaiterLinks) -> Outcome) -> Outcome {
     switch self {
