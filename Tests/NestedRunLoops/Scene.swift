@@ -156,7 +156,7 @@ enum Scene: String, CaseIterable {
         serve { done in
           OperationQueue.main.addOperation(
             BlockProducerTask<Int, CocoaError> { _, finish in
-              done()
+              if Thread.isMainThread { done() }
               finish(.success(1))
             })
         }

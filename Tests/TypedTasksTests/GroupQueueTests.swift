@@ -421,6 +421,69 @@ struct GroupQueueTests {
     }
   }
 
+  @Test("A member comes in with an operator behind a barrier: it stays in front of the barrier")
+  func memberOfAnOperatorBehindABarrier() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let member = noting("member", in: log)
+    let first = noting("first", in: log)
+    // Both in front of the barrier.
+    first.addDependency(member)
+    let group = GroupTask<TestError>(tasks: [first, member])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    group.innerQueue.addTask(
+      member.map { value in
+        log.append("map")
+        return value
+      })
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member", "first", "barrier", "map"])
+  }
+
+  @Test("A member in front of a barrier needs one that the group got behind it: both run before it")
+  func memberInFrontNeedsOneBehind() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let later = noting("later", in: log)
+    let group = GroupTask<TestError>(tasks: [later.map { $0 + 1 }])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    group.addTask(later)
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["later", "barrier"])
+  }
+
+  @Test("A timeout ends a group whose barrier runs, and the group is dropped: its queue goes on")
+  func droppedWhileItsBarrierRuns() async {
+    let (outer, clock) = (TaskQueue(maxConcurrentTaskCount: 1), ManualClock())
+    let (begun, gate) = (Event(), Event())
+    let other: Sample<Int> = succeeding(1)
+    var group: GroupTask<TestError>?
+    do {
+      let member: Sample<Int> = succeeding(2)
+      member.addDependency(other)
+      group = GroupTask<TestError>(tasks: [member])
+    }
+    group?.addObserver(Observers.Timeout(.seconds(5), clock: clock))
+    group?.innerQueue.addBarrierBlock {
+      begun.signal()
+      _ = gate.wait()
+    }
+    outer.addTask(group!)
+    // The group gives its slot back, because its member needs this task.
+    outer.addTask(other)
+    #expect(await begun.opened())
+    clock.advance(by: .seconds(5))
+    _ = await group?.completion
+    weak let dropped = group
+    group = nil
+    #expect(await eventually { dropped == nil })
+    gate.signal()
+    await outer.finished()
+    let ran = Event()
+    outer.addBarrierBlock { ran.signal() }
+    #expect(await ran.opened())
+  }
+
   @Test("A group that is dropped before it begins: a barrier in its queue is cancelled")
   func barrierOfADroppedGroup() async {
     var group: GroupTask<TestError>? = GroupTask<TestError>(tasks: [succeeding(1) as Sample<Int>])

@@ -154,6 +154,19 @@ struct PlainQueueBarrierTests {
     #expect(isDeadlock(await task.completion))
   }
 
+  @Test("async work that a subclass passed on to another queue knows that one: wouldDeadlock")
+  func asyncWaitsInAQueueBehind() async {
+    final class Forwarding: OperationQueue, @unchecked Sendable {
+      let target: OperationQueue
+      init(to target: OperationQueue) { self.target = target }
+      override func addOperation(_ operation: Operation) { target.addOperation(operation) }
+    }
+    let target = makeQueue(limit: 1)
+    let task = AsyncBlockProducerTask<Int, any Error> { _ in try await target.run { 2 }.value }
+    Forwarding(to: target).addOperation(task)
+    #expect(isDeadlock(await task.completion))
+  }
+
   @Test("a task in a suspended plain queue names the queue, as a closure does")
   func explained() throws {
     let queue = makeQueue(limit: 1, isSuspended: true)

@@ -35,7 +35,7 @@ final class AsyncTaskCore<Output: Sendable, Failure: Error>: TypedTaskCore<Outpu
   func begin(_ task: Typed) {
     guard let work = work.withLock({ $0.take() }) else { return }
     let keepsPlace = workGoesOn()
-    let holder = SlotHolder(keptBy: task, in: queueOfSlot ?? OperationQueue.current)
+    let holder = SlotHolder(keptBy: task, in: queueOfSlot)
     // Before the lock: a subclass may override the property.
     let priority = task.qualityOfService.taskPriority
     let start = {

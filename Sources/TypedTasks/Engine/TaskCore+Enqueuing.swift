@@ -29,14 +29,24 @@ extension TaskCore {
   }
 
   /// The task has become a member of a group that has not begun.
-  final func waitForGroup(of queue: TaskQueue) {
+  ///
+  /// - Parameter epoch: The number of the last epoch of the group's queue.
+  final func waitForGroup(of queue: TaskQueue, epoch: Int) {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
       state.awaitsGroup = true
+      state.groupEpoch = Int32(clamping: epoch)
       defer { state.groupQueue = queue }
       return state.groupQueue
     }
     withExtendedLifetime(old) {}
+  }
+
+  /// The number of the epoch that the task enters if it is a member of a group that has not begun.
+  ///
+  /// - Parameter queue: The queue of the group.
+  final func epochAsMember(in queue: TaskQueue) -> Int? {
+    state.withLock { $0.groupQueue === queue ? Int($0.groupEpoch) : nil }
   }
 
   /// The group that the task is a member of is released, and has never begun.

@@ -13,8 +13,14 @@ extension TaskCore {
     return put(task, in: queue)
   }
 
-  /// The queue whose slot the task has or needs, if the library knows it.
-  final var queueOfSlot: OperationQueue? { state.withLock { $0.home ?? $0.foreignQueue } }
+  /// The queue whose slot a task has that begins to work, if the library knows it.
+  ///
+  /// A plain queue may have passed the task on to another queue, which runs this thread, unless
+  /// the task has waited once more in its slot.
+  final var queueOfSlot: OperationQueue? {
+    let (home, foreignQueue) = state.withLock { ($0.home, $0.foreignQueue) }
+    return home ?? OperationQueue.current ?? foreignQueue
+  }
 
   /// Notes the plain queue whose slot the task needs, so that waits and explanations know it.
   final func note(foreignQueue queue: OperationQueue) {
@@ -75,11 +81,14 @@ extension TaskCore {
     // later does not.
     state.withLock { if $0.machine.phase != .ready { $0.foreignStart = .started } }
     runForeign(task)
-    let isReadyAgain = state.withLock { state in
-      defer { state.foreignStart = .started }
-      return state.foreignStart == .starting && state.machine.phase == .ready
+    // After that, which waits if a closure is on top of the stack.
+    WorkLoop.current.runInline { [self] in
+      let isReady = state.withLock { state in
+        defer { state.foreignStart = .started }
+        return state.foreignStart == .starting && state.machine.phase == .ready
+      }
+      if isReady { scheduleInForeignQueue(task) }
     }
-    if isReadyAgain { scheduleInForeignQueue(task) }
   }
 
   /// Posts that the task is ready, and posts it again later: another thread that has found
@@ -118,6 +127,7 @@ extension TaskCore {
   }
 
   private final func runForeign(_ task: AnyFuture) {
+    if phase == .ready, passes(task) { return }
     let source = isOperator ? task.upstreamFuture ?? task : task
     WorkLoop.current.runInline(.link(task, reading: source))
   }

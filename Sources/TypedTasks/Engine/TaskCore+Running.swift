@@ -64,14 +64,10 @@ extension TaskCore {
 
   /// Asks for a slot.
   private final func schedule(_ task: AnyFuture, mayTakePlace: Bool) {
-    let (home, hasCategories, winner) = state.withLock { state in
-      (state.home, state.machine.hasCategories, state.extras?.winner)
-    }
-    let upstream = isOperator ? task.upstreamFuture : nil
-    // A loser may hold the last slot, or the only thread, and end only when the race is over.
-    if let winner { return pass(task, winner) }
-    if let upstream, !acts(on: upstream.outcome) { return pass(task, upstream) }
+    if passes(task) { return }
+    let (home, hasCategories) = state.withLock { ($0.home, $0.machine.hasCategories) }
     guard let home else { return scheduleInForeignQueue(task) }
+    let upstream = isOperator ? task.upstreamFuture : nil
     let job = Continuation.link(task, reading: upstream ?? task)
     if mayTakePlace, isOperator, !hasCategories,
       WorkLoop.current.takeNextInBatch(job, on: .operationQueue(home))
@@ -79,6 +75,17 @@ extension TaskCore {
       return
     }
     home.addSlot(for: job)
+  }
+
+  /// Whether a ready operator settles like what it waited for, because it does not act on that
+  /// outcome, or because one of several was enough.
+  final func passes(_ task: AnyFuture) -> Bool {
+    guard isOperator else { return false }
+    // A loser may hold the last slot, or the only thread, and end only when the race is over.
+    let source = hasUpstream ? task.upstreamFuture : state.withLock { $0.extras?.winner }
+    guard let source, !hasUpstream || !acts(on: source.outcome) else { return false }
+    pass(task, source)
+    return true
   }
 
   /// Puts the task in the line for its categories; the first task in the line asks for a
@@ -124,6 +131,7 @@ extension TaskCore {
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
     let (start, observers, claim): Begin = change(task, { $0.start() }) { state, start in
       if state.home == nil { slot = nil }
+      if state.foreignStart == .starting { state.foreignStart = .started }
       if start == .execute { state.slot = slot }
       return (start, state.extras?.observers, state.extras?.claim)
     }

@@ -31,6 +31,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     /// It includes one for the beginning, until all members are in the queue, and one for
     /// `execute()`, in which the group may still get a result.
     var remaining = 2
+    /// The group, from the beginning until nothing remains: perhaps only a barrier.
+    var itself: GroupCore?
     /// Whether `execute()` has returned.
     var hasReturned = false
     /// Whether the group keeps its slot and its categories until the members have ended.
@@ -94,7 +96,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
       members.decisive = produced.map { ObjectIdentifier($0) }
       members.waiting = all.map { GroupEntry(task: $0, epoch: 0) }
     }
-    for member in all { member.taskCore?.waitForGroup(of: innerQueue) }
+    for member in all { member.taskCore?.waitForGroup(of: innerQueue, epoch: 0) }
   }
 
   var ownerTask: AnyFuture? { weakTask }
@@ -151,7 +153,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     }
     switch phase {
     case .collecting:
-      member.taskCore?.waitForGroup(of: innerQueue)
+      member.taskCore?.waitForGroup(of: innerQueue, epoch: epoch)
       // The group, or a group around it, may wait for the member before it can begin.
       if let weakTask, Graph.closesCycle(member, waitingFor: weakTask) {
         let path = Graph.cycle(through: member).map(\.taskName)
@@ -172,6 +174,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let waiting: [GroupEntry]? = members.withLock { members in
       guard members.phase == .collecting else { return nil }
       members.phase = .running
+      members.itself = self
       members.keepsPlace = goesOn
       defer { members.waiting = [] }
       return members.waiting
@@ -345,10 +348,11 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
   private func oneHasEnded() {
     // Closed in the same step: otherwise a member that comes in between would end the
     // group a second time.
-    let end: (result: Typed.Produced?, keepsPlace: Bool)? = members.withLock { members in
+    typealias End = (result: Typed.Produced?, keepsPlace: Bool, itself: GroupCore?)
+    let end: End? = members.withLock { members in
       members.remaining -= 1
       guard members.remaining == 0 else { return nil }
-      return (members.close(), members.keepsPlace)
+      return (members.close(), members.keepsPlace, members.itself.take())
     }
     guard let end else { return }
     if let result = end.result, let weakTask { typed(weakTask).settle(with: result) }

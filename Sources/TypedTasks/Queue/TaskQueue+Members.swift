@@ -20,17 +20,40 @@ extension TaskQueue {
   ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
-      return enqueue(task, core, implicitly: isImplicit, at: place)
+      return enqueue(task, core, implicitly: isImplicit, at: self.place(of: core, or: place))
     }
     var isAdded = false
     // A handler of one of the tasks may wait for another one.
     WorkLoop.current.beforeHandlers {
-      for (upstream, core) in upstreams(of: task, core, implicitly: isImplicit) {
-        enqueue(upstream, core, implicitly: true, at: place)
+      let upstreams = upstreams(of: task, core, implicitly: isImplicit)
+      let ownPlace = self.place(of: core, or: place)
+      // What a task needs must not come behind it.
+      var places: [Place] = []
+      if groupNumber > 0 {
+        var place = ownPlace
+        for (_, core) in upstreams.reversed() {
+          place = self.place(of: core, or: place)
+          places.append(place)
+        }
+        places.reverse()
       }
-      isAdded = enqueue(task, core, implicitly: isImplicit, at: place)
+      for (index, (upstream, core)) in upstreams.enumerated() {
+        enqueue(upstream, core, implicitly: true, at: places.isEmpty ? place : places[index])
+      }
+      isAdded = enqueue(task, core, implicitly: isImplicit, at: ownPlace)
     }
     return isAdded
+  }
+
+  /// The place of a new task: a member of the group that has not begun goes where the group got
+  /// it, if that is further in front.
+  private final func place(of core: TaskCore, or place: Place) -> Place {
+    guard groupNumber > 0, let epoch = core.epochAsMember(in: self) else { return place }
+    switch place {
+    case .besides(let other): return .epoch(min(epoch, other.membership.epoch))
+    case .epoch(let number): return .epoch(min(epoch, number))
+    case .last, .first, .besidesOperation: return .epoch(epoch)
+    }
   }
 
   /// The tasks that come into the queue with a task, each after its own upstreams.

@@ -166,8 +166,9 @@ final class ForwardingWaiter: CallbackWaiter, @unchecked Sendable {
     return last == nil ? takeOrphans() : nil
   }
 
-  /// Returns the waiters of an orphan; `nil` if this is none. The state then becomes `other`, if
-  /// there is one.
+  /// Returns the waiters of an orphan; `nil` if this is none.
+  ///
+  /// - Parameter other: The state that this waiter gets if it is no orphan; `nil` for no change.
   private func takeOrphans(orBecome other: State? = nil) -> WaiterList? {
     let orphans = state.withLock { state -> WaiterList? in
       guard case .orphaned(let waiters) = state else {

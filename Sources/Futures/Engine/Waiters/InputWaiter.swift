@@ -1,5 +1,4 @@
-/// Waits for a future. If that is released and stands for another one, it waits for the other
-/// one.
+/// Waits for a future, or for the one that it stood for when it was released.
 ///
 /// The edge leads to no future if a subclass waits for an operation of another kind.
 class InputWaiter: CallbackWaiter, @unchecked Sendable {

@@ -23,6 +23,7 @@ extension TaskGraph {
   /// What decides whether a task runs, besides the counts of its prerequisites.
   struct Conditions: OptionSet {
     let rawValue: UInt8
+    // 1 and 2 are the raw values of `TriggerRule`.
     static let runsWhenAllDone = Conditions(rawValue: 1)
     static let runsWhenAnyFails = Conditions(rawValue: 2)
     /// A travelling message was sent to this task itself.
