@@ -440,6 +440,37 @@ struct GroupQueueTests {
     #expect(log.entries == ["member", "first", "barrier", "map"])
   }
 
+  @Test(
+    "An operator behind a barrier joins a member and another task: only the member is in front",
+    arguments: [false, true])
+  func memberBesideAnotherTask(memberIsFirst: Bool) async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let (member, other) = (noting("member", in: log), noting("other", in: log))
+    let behind = noting("behind", in: log)
+    // In front of the barrier it would wait for ever.
+    other.addDependency(behind)
+    let group = GroupTask<TestError>(tasks: [member])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    group.innerQueue.addTask(behind)
+    group.innerQueue.addTask(memberIsFirst ? member.zip(other) : other.zip(member))
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member", "barrier", "behind", "other"])
+  }
+
+  @Test("A group gets a member twice, before and behind a barrier: the member is in front of it")
+  func memberTwice() async {
+    let (queue, log) = (TaskQueue(), Log<String>())
+    let member = noting("member", in: log)
+    let group = GroupTask<TestError>(tasks: [member])
+    group.innerQueue.addBarrierBlock { log.append("barrier") }
+    group.addTask(member)
+    group.innerQueue.addTask(member.map { $0 })
+    queue.addTask(group)
+    #expect(await group.outcome() == .success)
+    #expect(log.entries == ["member", "barrier"])
+  }
+
   @Test("A member in front of a barrier needs one that the group got behind it: both run before it")
   func memberInFrontNeedsOneBehind() async {
     let (queue, log) = (TaskQueue(), Log<String>())

@@ -35,14 +35,15 @@ extension TaskCore {
     let old = state.withLock { state -> TaskQueue? in
       guard state.machine.phase == .created else { return nil }
       state.awaitsGroup = true
-      state.groupEpoch = Int32(clamping: epoch)
+      let new = Int32(clamping: epoch)
+      state.groupEpoch = state.groupQueue === queue ? min(new, state.groupEpoch) : new
       defer { state.groupQueue = queue }
       return state.groupQueue
     }
     withExtendedLifetime(old) {}
   }
 
-  /// The number of the epoch that the task enters if it is a member of a group that has not begun.
+  /// The number of the epoch that a member of a group enters, until it is in a queue.
   ///
   /// - Parameter queue: The queue of the group.
   final func epochAsMember(in queue: TaskQueue) -> Int? {

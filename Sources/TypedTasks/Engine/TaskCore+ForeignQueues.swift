@@ -77,18 +77,10 @@ extension TaskCore {
     }
     guard let phase else { return }
     if phase == .created { adopt(task, isStarted: true) }
-    // What is ready now runs here, on the thread whose queue Foundation knows. What becomes ready
-    // later does not.
+    // What is ready now runs here, on the thread whose queue Foundation knows, perhaps only when
+    // the closure on top of the stack has returned. What becomes ready later does not.
     state.withLock { if $0.machine.phase != .ready { $0.foreignStart = .started } }
     runForeign(task)
-    // After that, which waits if a closure is on top of the stack.
-    WorkLoop.current.runInline { [self] in
-      let isReady = state.withLock { state in
-        defer { state.foreignStart = .started }
-        return state.foreignStart == .starting && state.machine.phase == .ready
-      }
-      if isReady { scheduleInForeignQueue(task) }
-    }
   }
 
   /// Posts that the task is ready, and posts it again later: another thread that has found
@@ -127,7 +119,7 @@ extension TaskCore {
   }
 
   private final func runForeign(_ task: AnyFuture) {
-    if phase == .ready, passes(task) { return }
+    guard phase == .ready, !passes(task) else { return }
     let source = isOperator ? task.upstreamFuture ?? task : task
     WorkLoop.current.runInline(.link(task, reading: source))
   }

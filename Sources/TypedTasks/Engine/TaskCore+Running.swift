@@ -131,6 +131,7 @@ extension TaskCore {
     typealias Begin = (TaskStateMachine.Start, [any TaskObserver]?, CategoryClaim?)
     let (start, observers, claim): Begin = change(task, { $0.start() }) { state, start in
       if state.home == nil { slot = nil }
+      // From now on a task that waits again runs on another thread.
       if state.foreignStart == .starting { state.foreignStart = .started }
       if start == .execute { state.slot = slot }
       return (start, state.extras?.observers, state.extras?.claim)

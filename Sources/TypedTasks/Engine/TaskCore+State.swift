@@ -47,8 +47,7 @@ extension TaskCore {
     var awaitsGroup = false
     /// The number of the group in whose queue the task is or was; zero if there is none.
     var groupNumber: UInt32 = 0
-    /// The place among the barriers of the group that the task is a member of, until the group
-    /// begins.
+    /// The number of the epoch that the task enters in the queue of its group.
     var groupEpoch: Int32 = 0
     /// Whether one source that succeeds is enough.
     var isRace = false

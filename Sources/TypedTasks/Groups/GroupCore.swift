@@ -31,7 +31,8 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     /// It includes one for the beginning, until all members are in the queue, and one for
     /// `execute()`, in which the group may still get a result.
     var remaining = 2
-    /// The group, from the beginning until nothing remains: perhaps only a barrier.
+    /// The group, from the beginning until nothing remains, if it then has something to give
+    /// back: in the end only a barrier may remain.
     var itself: GroupCore?
     /// Whether `execute()` has returned.
     var hasReturned = false
@@ -174,7 +175,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     let waiting: [GroupEntry]? = members.withLock { members in
       guard members.phase == .collecting else { return nil }
       members.phase = .running
-      members.itself = self
+      members.itself = goesOn ? self : nil
       members.keepsPlace = goesOn
       defer { members.waiting = [] }
       return members.waiting

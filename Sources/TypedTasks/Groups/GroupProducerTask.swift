@@ -288,8 +288,9 @@ open class GroupProducerTask<Output: Sendable, Failure: Error>: ProducerTask<Out
   /// run, and the others are asked to cancel. The group keeps its slot, its categories and its
   /// place in front of a barrier until these have ended.
   ///
-  /// A barrier waits for the members and tasks in this queue that were added before it, also if
-  /// the group has yet to begin: do not wait for the queue before.
+  /// A barrier waits for the members and tasks in this queue that were added before it. A member
+  /// counts as added when the group got it. Do not wait for this queue before the group
+  /// executes: nothing in it starts.
   public final var innerQueue: TaskQueue { group.innerQueue }
 
   /// Starts the members.

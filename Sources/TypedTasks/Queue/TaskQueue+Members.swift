@@ -11,7 +11,7 @@ extension TaskQueue {
   /// task needs it brings its producer along.
   ///
   /// - Parameter place: The place among the barriers. A task that another one brings in is
-  ///   besides that one, which may wait for it.
+  ///   besides that one, which may wait for it. A member of the group may come further in front.
   /// - Returns: Whether the task was added; also `true` if the user adds a task that is
   ///   already in a queue, and this is no mistake.
   @discardableResult
@@ -20,40 +20,50 @@ extension TaskQueue {
   ) -> Bool {
     guard let core = task.taskCore else { return false }
     if !core.isOperator, !isImplicit || core.unqueuedProducer == nil {
-      return enqueue(task, core, implicitly: isImplicit, at: self.place(of: core, or: place))
+      let places = places(of: [], before: (task, core), or: place)
+      return enqueue(task, core, implicitly: isImplicit, at: places.last ?? place)
     }
     var isAdded = false
     // A handler of one of the tasks may wait for another one.
     WorkLoop.current.beforeHandlers {
       let upstreams = upstreams(of: task, core, implicitly: isImplicit)
-      let ownPlace = self.place(of: core, or: place)
-      // What a task needs must not come behind it.
-      var places: [Place] = []
-      if groupNumber > 0 {
-        var place = ownPlace
-        for (_, core) in upstreams.reversed() {
-          place = self.place(of: core, or: place)
-          places.append(place)
-        }
-        places.reverse()
-      }
+      let places = places(of: upstreams, before: (task, core), or: place)
       for (index, (upstream, core)) in upstreams.enumerated() {
         enqueue(upstream, core, implicitly: true, at: places.isEmpty ? place : places[index])
       }
-      isAdded = enqueue(task, core, implicitly: isImplicit, at: ownPlace)
+      isAdded = enqueue(task, core, implicitly: isImplicit, at: places.last ?? place)
     }
     return isAdded
   }
 
-  /// The place of a new task: a member of the group that has not begun goes where the group got
-  /// it, if that is further in front.
-  private final func place(of core: TaskCore, or place: Place) -> Place {
-    guard groupNumber > 0, let epoch = core.epochAsMember(in: self) else { return place }
-    switch place {
-    case .besides(let other): return .epoch(min(epoch, other.membership.epoch))
-    case .epoch(let number): return .epoch(min(epoch, number))
-    case .last, .first, .besidesOperation: return .epoch(epoch)
+  /// The places of tasks that come in together, each after what it needs; none if all have the
+  /// given place.
+  ///
+  /// A member of the group that has not begun goes where the group got it, if that is further in
+  /// front. What it needs must not come behind it.
+  private final func places(
+    of upstreams: [(AnyFuture, TaskCore)], before last: (task: AnyFuture, core: TaskCore),
+    or place: Place
+  ) -> [Place] {
+    guard groupNumber > 0 else { return [] }
+    let given =
+      switch place {
+      case .besides(let other): state.withLock { _ in other.membership.epoch }
+      case .epoch(let number): number
+      case .last, .first, .besidesOperation: Int.max
+      }
+    var wanted: [ObjectIdentifier: Int] = [:]
+    let places = (upstreams + [last]).reversed().map { task, core in
+      let own = core.epochAsMember(in: self) ?? .max
+      let epoch = min(given, own, wanted[ObjectIdentifier(task)] ?? .max)
+      guard epoch < given else { return place }
+      for source in core.isOperator ? core.upstreams(of: task) : core.sources {
+        wanted[ObjectIdentifier(source), default: .max] = min(
+          epoch, wanted[ObjectIdentifier(source)] ?? .max)
+      }
+      return Place.epoch(epoch)
     }
+    return places.reversed()
   }
 
   /// The tasks that come into the queue with a task, each after its own upstreams.
