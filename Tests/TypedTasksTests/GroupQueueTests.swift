@@ -505,7 +505,8 @@ struct GroupQueueTests {
     #expect(await begun.opened())
     clock.advance(by: .seconds(5))
     _ = await group?.completion
-    weak let dropped = group
+    weak var dropped: GroupTask<TestError>?
+    dropped = group
     group = nil
     #expect(await eventually { dropped == nil })
     gate.signal()
