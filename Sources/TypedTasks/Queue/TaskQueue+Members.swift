@@ -58,8 +58,8 @@ extension TaskQueue {
       let epoch = min(given, own, wanted[ObjectIdentifier(task)] ?? .max)
       guard epoch < given else { return place }
       for source in core.isOperator ? core.upstreams(of: task) : core.sources {
-        wanted[ObjectIdentifier(source), default: .max] = min(
-          epoch, wanted[ObjectIdentifier(source)] ?? .max)
+        let id = ObjectIdentifier(source)
+        wanted[id] = min(epoch, wanted[id] ?? .max)
       }
       return Place.epoch(epoch)
     }
