@@ -45,14 +45,17 @@ extension OperationQueue {
   ///     result. The closure takes its place in the queue when they have finished, behind
   ///     what was ready before. It belongs to the queue from the beginning: cancelling,
   ///     waiting for all operations, shutting down and later barriers of this library
-  ///     include it. (`operationCount` counts many that wait as one.)
+  ///     include it. (`operationCount` counts many that wait as one. If all operations of the
+  ///     queue are cancelled and the closure waits for one of them, it may run: its dependency
+  ///     has finished.)
   ///     For a closure in a variable, pass them as an array.
   ///
   ///     A barrier with dependencies does not belong to the queue before they have finished:
   ///     cancelling or waiting for all operations of the queue does not concern it, and a
   ///     queue that is shut down meanwhile refuses it. It does not wait for operations of the
   ///     queue that depend on it, and takes a place in front of barriers that wait for these.
-  ///     (On Apple's platforms, and in queues of subclasses, there must be none.)
+  ///     (On Apple's platforms, and in queues of subclasses, also in a `TaskQueue`, there must be
+  ///     none: they and the barrier would wait for each other.)
   ///   - body: The work.
   /// - Returns: A future of the closure's value. It fails with the error that the closure
   ///   throws; if that is a `CancellationError`, the future is cancelled. On the main queue

@@ -354,6 +354,24 @@ struct HandlerContextTests {
     #expect(model.seen == [.success])
   }
 
+  @Test("A handler on main that came after a member had told its waiters holds up no group")
+  @MainActor
+  func lateHandlerOfAMember() async {
+    let (handlers, gate) = (OperationQueue(), Event())
+    let member = succeeding(7)
+    member.receive(on: handlers, completion: { _ in _ = gate.wait() })
+    let group = GroupProducerTask<Int, TestError>(tasks: [member], produced: member)
+    queue.addTask(group)
+    _ = await member.outcome()
+    // The group waits for the first handler now.
+    let model = ViewModel()
+    model.receive(member)
+    gate.signal()
+    func wait() -> Int? { try? group.wait(timeout: Event.patience) }
+    #expect(wait() == 7)
+    #expect(await eventually { model.seen == [.success] })
+  }
+
   @Test("A group waits for the handlers of its members on the main queue")
   @MainActor
   func groupAndHandlersOnMain() async {

@@ -158,7 +158,10 @@ extension TaskCore {
   ///
   /// - Parameter receiver: The context of the handlers that have no context of their own.
   ///   These handlers run in one slot of it, one after the other.
-  final func call(_ handlers: [Handler], _ task: AnyFuture, on receiver: ContextReference) {
+  /// - Parameter isLate: Whether the waiters have been told. They do not wait for such handlers.
+  final func call(
+    _ handlers: [Handler], _ task: AnyFuture, on receiver: ContextReference, isLate: Bool = false
+  ) {
     var own: [Handler] = []
     var common: [Handler] = []
     for handler in handlers {
@@ -166,12 +169,12 @@ extension TaskCore {
       let isCommon = handler.context.map { Self.isOne($0, receiver) } ?? true
       if isCommon { common.append(handler) } else { own.append(handler) }
     }
-    if !common.isEmpty { run(common[...], task, on: receiver) }
+    if !common.isEmpty { run(common[...], task, on: receiver, isLate) }
     var rest = own[...]
     while let context = rest.first?.context {
       let count =
         1 + rest.dropFirst().prefix { $0.context.map { Self.isOne($0, context) } == true }.count
-      run(rest.prefix(count), task, on: context)
+      run(rest.prefix(count), task, on: context, isLate)
       rest = rest.dropFirst(count)
     }
   }
@@ -183,18 +186,19 @@ extension TaskCore {
   }
 
   private final func run(
-    _ handlers: ArraySlice<Handler>, _ task: AnyFuture, on context: ContextReference
+    _ handlers: ArraySlice<Handler>, _ task: AnyFuture, on context: ContextReference,
+    _ isLate: Bool
   ) {
     if case .inline = context {
       for handler in handlers { handler.body(task) }
       return
     }
-    let handOver = HandOver(self, to: context.isMain ? .main : context.queue)
+    let handOver = isLate ? nil : HandOver(self, to: context.isMain ? .main : context.queue)
     // Sendable: handed to a context, and not used here any more.
     nonisolated(unsafe) let handlers = handlers
     let work = Work { task, _ in
       for handler in handlers { handler.body(task) }
-      handOver.end()
+      handOver?.end()
     }
     WorkLoop.current.handOffLater(.handler(of: task, reading: task, work), to: context)
   }

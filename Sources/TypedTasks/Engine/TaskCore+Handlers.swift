@@ -13,7 +13,7 @@ extension TaskCore {
       }
       return nil
     }
-    if let lateOn { call([handler], task, on: lateOn) }
+    if let lateOn { call([handler], task, on: lateOn, isLate: true) }
   }
 
   final func receive(on context: ContextReference) {

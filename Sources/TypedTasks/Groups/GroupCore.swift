@@ -219,7 +219,7 @@ final class GroupCore<Output: Sendable, Failure: Error>: TypedTaskCore<Output, F
     SlotUse.copy({ staysSuspended }, innerQueue.setSuspended)
   }
 
-  private var staysSuspended: Bool {
+  var staysSuspended: Bool {
     members.withLock { $0.isSuspended && $0.phase == .running }
   }
 

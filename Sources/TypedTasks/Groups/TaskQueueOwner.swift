@@ -19,6 +19,8 @@ protocol TaskQueueOwner: AnyObject, Sendable {
   func willAdd(barrier: Operation)
   /// The user is about to suspend or resume the queue; `false` if the owner does it later.
   func willSetSuspended(_ isSuspended: Bool) -> Bool
+  /// Whether the user has suspended the queue of a group that has begun and has not ended.
+  var staysSuspended: Bool { get }
   /// A task has finished.
   func memberDidFinish(_ task: any ProducerTaskProtocol)
 }

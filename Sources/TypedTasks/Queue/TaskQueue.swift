@@ -114,8 +114,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   ///
   /// A group takes one slot while its members run. If groups have taken all slots, and a
   /// member depends on a task that waits for one of them, the group gives its slot back
-  /// after a moment. So more groups may execute then than this number. In a closure,
-  /// `wait(timeout:)` throws if it could never end.
+  /// after a moment, if no slot can become free without this one. So more groups may execute
+  /// then than this number. The queue does not look through barriers, through plain operations
+  /// on which members depend, and through tasks that another waiting group has yet to bring in:
+  /// leave a slot free for these. In a closure, `wait(timeout:)` throws if it could never end.
   ///
   /// `OperationQueue.defaultMaxConcurrentOperationCount` leaves the number to the system;
   /// any other number below one counts as one. To start nothing for some time, set
@@ -153,8 +155,10 @@ open class TaskQueue: OperationQueue, @unchecked Sendable {
   open override var isSuspended: Bool {
     get { super.isSuspended }
     set {
-      if let owner, !owner.willSetSuspended(newValue) { return }
-      setSuspended(newValue)
+      guard let owner else { return setSuspended(newValue) }
+      guard owner.willSetSuspended(newValue) else { return }
+      // The group may end meanwhile, and then resumes the queue for good.
+      SlotUse.copy({ owner.staysSuspended }, setSuspended)
     }
   }
 

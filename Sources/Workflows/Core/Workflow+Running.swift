@@ -46,7 +46,10 @@ extension Workflow {
       let wait = Task { await future.completion }
       return await wait.value.successValue ?? .cancelled([])
     } onCancel: {
-      WorkflowThread.leavingDelegates { cancel() }
+      // Only this run: it may have ended just before, and another one may have begun.
+      let key = ObjectIdentifier(future)
+      guard core.read({ $0.outcomes[key] != nil }) else { return }
+      WorkflowThread.leavingDelegates { core.cancelAll { $0.outcomes[key] != nil } }
     }
   }
 

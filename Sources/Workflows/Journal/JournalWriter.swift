@@ -107,6 +107,8 @@ final class JournalWriter: Sendable {
 
   private func closeBackend() {
     noting {
+      // Another thread may be about to ask for it.
+      writeAll()
       writeOwed()
       backend.close()
     }

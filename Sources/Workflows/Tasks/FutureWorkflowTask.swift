@@ -65,7 +65,9 @@ public final class FutureWorkflowTask<Output: Sendable>: WorkflowTask<Output>, @
     do {
       let future = try make(run)
       // The task does not keep the future: the release of a promise without other
-      // references breaks it. A future in progress is kept by its upstream.
+      // references breaks it. A future in progress is kept by its upstream, and one that stands
+      // for another future only if it is watched.
+      _ = future.watch { _ in }
       run.onStop { [weak future] in future?.cancel() }
       future.onCompletion(on: .inline) { result in
         WorkflowThread.leavingDelegates { run.end(with: result) }

@@ -63,6 +63,18 @@ struct BridgeTests {
     #expect(task.result == 2)
   }
 
+  @Test("a future that stands for another one is cancelled with the task, and so is the other one")
+  func futureThatStandsForAnother() throws {
+    let workflow = inlineWorkflow()
+    let (first, second) = (Promise<Int>(), Promise<Int>())
+    let task = try workflow.add(
+      FutureWorkflowTask<Int>(name: "t") { _ in first.mapToFuture(on: .inline) { _ in second } })
+    workflow.start()
+    first.succeed(with: 1)
+    task.cancel()
+    #expect(second.isCancelled)
+  }
+
   @Test("one given future serves every run, and is not cancelled with the task")
   func givenFuture() throws {
     let workflow = inlineWorkflow()

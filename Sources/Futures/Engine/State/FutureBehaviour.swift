@@ -176,7 +176,10 @@ extension AnyFuture {
   package final func waitInstead(for waiter: SettlementWaiter) -> Bool {
     guard storage.wait(for: .source(waiter)) else { return false }
     waiter.start()
-    return true
+    guard isSettled else { return true }
+    // It may have been cancelled before the waiter started, and then has not left the other one.
+    waiter.withdraw(cancelling: true)
+    return false
   }
 
   /// The task or future that this future settles like; `nil` if there is none yet.

@@ -192,6 +192,10 @@ extension AnyFuture {
     guard storage.changeDependencies({ $0.add(edge, to: operation) }) else { return }
     updatePlaceholder()
     edge.start(for: operation)
+    // Another thread may have removed the dependency before the edge started.
+    if storage.withDependencies({ $0.isPending(edge) }) != true {
+      edge.withdraw(cancelling: false)
+    }
     // The future may have finished meanwhile, and have forgotten this edge before the
     // edge started. An observer that has finished keeps its other dependencies until its
     // handler has run.
