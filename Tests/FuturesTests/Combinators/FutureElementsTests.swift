@@ -247,7 +247,7 @@ struct FutureElementsTests {
     var least = Int.max
     // (A place goes on for a millisecond at most, however busy the machine is. So a busy
     // machine needs several runs, until it has a quiet moment.)
-    let end = ContinuousClock.now + Event.patience
+    let end = ContinuousClock.now + Event.patienceForWork
     while least >= count / 4, ContinuousClock.now < end {
       let context = CountingContext()
       let f = Promises.makeSucceeded(with: Array(0..<count))

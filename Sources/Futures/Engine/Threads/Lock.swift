@@ -105,7 +105,10 @@ extension Lock {
   ///
   /// Releases the old state after unlock, because the release may run user code.
   @inlinable
-  package borrowing func replace(with new: consuming State) { _ = exchange(for: new) }
+  package borrowing func replace(with new: consuming State) {
+    var other = new
+    withLock { swap(&$0, &other) }
+  }
 }
 
 /// Makes a key for a word that each thread has of its own.

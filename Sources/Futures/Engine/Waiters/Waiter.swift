@@ -19,34 +19,55 @@ package enum Waiter {
   /// Library code of another kind.
   case callback(CallbackWaiter)
 
-  // The links are read and written one by one, where they are. A list operation touches three
-  // or four of them, and a copy of the whole struct costs more than the operation.
+  // The links are read and written one by one. A list operation touches three or four of
+  // them, and an access to a whole struct through an enum costs more than the operation.
 
-  /// Calls a closure with the links.
   @inline(__always)
-  private func withLinks<Outcome>(_ body: (inout WaiterLinks) -> Outcome) -> Outcome {
-    switch self {
-    case .future(let future): body(&future.links)
-    case .callback(let callback): body(&callback.links)
+  var next: Waiter? {
+    get {
+      switch self {
+      case .future(let future): future.links.next
+      case .callback(let callback): callback.links.next
+      }
+    }
+    nonmutating set {
+      switch self {
+      case .future(let future): future.links.next = newValue
+      case .callback(let callback): callback.links.next = newValue
+      }
     }
   }
 
   @inline(__always)
-  var next: Waiter? {
-    get { withLinks { $0.next } }
-    nonmutating set { withLinks { $0.next = newValue } }
-  }
-
-  @inline(__always)
   var previous: UnownedWaiter? {
-    get { withLinks { $0.previous } }
-    nonmutating set { withLinks { $0.previous = newValue } }
+    get {
+      switch self {
+      case .future(let future): future.links.previous
+      case .callback(let callback): callback.links.previous
+      }
+    }
+    nonmutating set {
+      switch self {
+      case .future(let future): future.links.previous = newValue
+      case .callback(let callback): callback.links.previous = newValue
+      }
+    }
   }
 
   @inline(__always)
   private var standing: WaiterLinks.Standing {
-    get { withLinks { $0.standing } }
-    nonmutating set { withLinks { $0.standing = newValue } }
+    get {
+      switch self {
+      case .future(let future): future.links.standing
+      case .callback(let callback): callback.links.standing
+      }
+    }
+    nonmutating set {
+      switch self {
+      case .future(let future): future.links.standing = newValue
+      case .callback(let callback): callback.links.standing = newValue
+      }
+    }
   }
 
   var isEnlisted: Bool { standing != .outside }
@@ -66,7 +87,12 @@ package enum Waiter {
   ///
   /// Returns the next waiter.
   @inline(__always)
-  func delist() -> Waiter? { withLinks { $0.clear() } }
+  func delist() -> Waiter? {
+    switch self {
+    case .future(let future): future.links.clear()
+    case .callback(let callback): callback.links.clear()
+    }
+  }
 
   @inline(__always)
   var unowned: UnownedWaiter {
