@@ -123,7 +123,7 @@ extension OperationQueue {
         do { result = .success(try await body()) } catch { result = .failure(error) }
         holder.hasReturned()
         time?.end(closureOf: promise, on: .operationQueue(self))
-        // A value that nobody takes is released before the slot is given back.
+        // An unwanted value is released before the slot is given back.
         promise.fulfill(with: consume result)
         promise.closureEnds()
         holder.leave()

@@ -114,7 +114,9 @@ extension Lock {
 /// Makes a key for a word that each thread has of its own.
 func makeThreadKey() -> pthread_key_t {
   var key = pthread_key_t()
-  precondition(pthread_key_create(&key, nil) == 0, "no key for a word of each thread")
+  // Not in the check itself, which builds without checks leave out.
+  let code = pthread_key_create(&key, nil)
+  precondition(code == 0, "no key for a word of each thread")
   return key
 }
 
